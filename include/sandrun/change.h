@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT */
+/* What the command did to the tree: snapshots, reading an overlay's upper, comparing, classes, the repair. */
+#ifndef SANDRUN_CHANGE_H
+#define SANDRUN_CHANGE_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/sha256.h"
+
+#include <stdint.h>
+#include <sys/types.h>
+
+enum sr_change_kind { SR_CHANGE_ADDED, SR_CHANGE_DELETED, SR_CHANGE_MODIFIED, SR_CHANGE_MODE, SR_CHANGE_TYPE, SR_CHANGE_KIND_COUNT };
+
+/* Classes, first match wins (design order). The env.* ones but env.allowed are repairs. */
+enum sr_change_class {
+    SR_CLASS_ENV_DELETED,
+    SR_CLASS_ENV_REBUILT,
+    SR_CLASS_ENV_REPLACED,
+    SR_CLASS_ENV_CREATED,
+    SR_CLASS_ENV_CHANGED,
+    SR_CLASS_GIT_INTERNAL,
+    SR_CLASS_DEFERRED,
+    SR_CLASS_ESCAPE,
+    SR_CLASS_SOURCE_TRACKED,
+    SR_CLASS_SOURCE_UNTRACKED,
+    SR_CLASS_CACHE,
+    SR_CLASS_COUNT
+};
+const char *sr_change_kind_name(enum sr_change_kind k);
+const char *sr_change_class_name(enum sr_change_class c);
+
+struct sr_entry_state {
+    mode_t mode;          /* type and permission bits; 0: not there */
+    uint64_t size;
+    unsigned char digest[SR_SHA256_SIZE]; /* content of a regular file, target of a link; zero when not computed */
+    bool has_digest;
+};
+
+struct sr_change {
+    char *path; /* raw bytes, relative to its root, clean */
+    bool in_home; /* below the private HOME instead of the tree */
+    enum sr_change_kind kind;
+    enum sr_change_class cls;
+    struct sr_entry_state before, after;
+};
+
+/* An environment that was deleted, rebuilt, replaced, created or changed. */
+struct sr_repair {
+    enum sr_change_class cls; /* SR_CLASS_ENV_* */
+    char *path;               /* of the environment's root */
+    bool in_home;
+    const char *ecosystem;    /* "venv", "node_modules", ... */
+    uint64_t lost, added, modified; /* files */
+    struct sr_strv examples;  /* up to 8 lost paths, else added */
+};
+
+struct sr_changeset {
+    struct sr_change *v; /* sorted by (in_home, path) bytewise; at most SR_CHANGES_MAX */
+    size_t n;
+    uint64_t total;           /* also those beyond the bound */
+    uint64_t by_class[SR_CLASS_COUNT];
+    struct sr_repair *repairs;
+    size_t n_repairs;
+    bool truncated;           /* total > n: counts are whole, the list is not */
+};
+enum { SR_CHANGES_MAX = 200000 };
+
+/* ---- snapshots: a manifest of a whole tree ---- */
+
+struct sr_manifest; /* opaque: sorted entries {path, mode, size, digest or link target, dev/ino/mtime/ctime for the index} */
+
+struct sr_snapshot_options {
+    bool content; /* hash regular files (always wanted for a verdict); false: stat identity alone */
+    int index_dirfd; /* directory of the stat-keyed digest index, -1: none */
+    const char *index_name;
+};
+
+/* root_fd: directory. Fd-relative, follows nothing, bounded descriptors, opens nothing but regular files (O_NONBLOCK|O_NOFOLLOW,
+ * re-checked by fstat). Codes: snapshot.read, snapshot.too_large. */
+SR_CHECK int sr_snapshot(int root_fd, const struct sr_snapshot_options *o, struct sr_manifest **ret, struct sr_error *err);
+void sr_manifest_free(struct sr_manifest *m);
+/* SHA-256 over the sorted (path, mode, size, digest) lines; times and inodes are not part. */
+void sr_manifest_root(const struct sr_manifest *m, char ret[SR_DIGEST_TEXT]);
+size_t sr_manifest_count(const struct sr_manifest *m);
+SR_CHECK int sr_manifest_diff(const struct sr_manifest *before, const struct sr_manifest *after, bool in_home, struct sr_changeset *ret,
+                              struct sr_error *err); /* appends; unclassified */
+
+/* ---- overlay ---- */
+
+/* Reads an upper directory over its lower: whiteouts (char 0:0 and the xattr form), opaque directories in both spellings
+ * (trusted.overlay.*, user.overlay.*), redirects, copy-ups that changed nothing. Appends unclassified changes; deletions are
+ * expanded to the files lost. An upper the command could have forged (a char 0:0 without the kernel's hand is impossible
+ * without CAP_MKNOD) is read with the same bounds. owner_shift: what to subtract from nothing - ids are not compared. */
+SR_CHECK int sr_overlay_read(int lower_fd, int upper_fd, struct sr_changeset *ret, struct sr_error *err);
+
+/* A directory that was empty before the run (the private HOME). */
+SR_CHECK int sr_tree_added(int root_fd, bool in_home, struct sr_changeset *ret, struct sr_error *err);
+
+/* Two directories, before and after (copy mode): same size and times are not believed, content is. */
+SR_CHECK int sr_tree_compare(int before_fd, int after_fd, struct sr_changeset *ret, struct sr_error *err);
+
+/* ---- judging ---- */
+
+struct sr_classify_options {
+    int tree_fd;        /* the tree as it was (lower), to recognise environments that were there; for `direct`: -1 with before */
+    int after_fd;       /* a view of the tree as the command left it, or -1; overlay: the upper */
+    const struct sr_manifest *before; /* for `direct` and uncontained runs */
+    const char *tree;   /* absolute path, for git's index; NULL: nothing is tracked */
+};
+
+/* Sorts, assigns classes, finds repairs. Harmless writes inside an environment (bytecode, tool caches) stay SR_CLASS_CACHE. */
+SR_CHECK int sr_changes_classify(struct sr_changeset *set, const struct sr_classify_options *o, struct sr_error *err);
+void sr_changeset_clear(struct sr_changeset *set);
+cJSON *sr_changeset_json(const struct sr_changeset *set);
+
+/* The environment table, for preflight and for the classifier: is the directory at fd an environment, and of which kind?
+ * Returns its name ("venv", "node_modules", "tox", ...) or NULL. */
+const char *sr_environment_kind(int dirfd, const char *name);
+
+#endif

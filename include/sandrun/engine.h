@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/* The narrow seam: what carries a plan out. */
+#ifndef SANDRUN_ENGINE_H
+#define SANDRUN_ENGINE_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "sandrun/gate.h"
+#include "sandrun/plan.h"
+#include "sandrun/state.h"
+
+/* How the command ended; the source is recorded, never guessed from an exit status. */
+enum sr_end {
+    SR_END_EXITED,       /* code */
+    SR_END_SIGNALED,     /* code is the signal, raised inside */
+    SR_END_NOT_FOUND,    /* 127: detail lists the places looked */
+    SR_END_NOT_EXECUTED, /* 126: detail says why (permission, format, missing interpreter) */
+    SR_END_WALL,
+    SR_END_IDLE,
+    SR_END_OUTPUT,
+    SR_END_MEMORY,       /* the kernel's OOM killer, counted in the run's own cgroup */
+    SR_END_PIDS,         /* fork was refused by the run's own pids limit and the command failed */
+    SR_END_DISK,         /* the run's own filesystem was full (or a file too large) and the command failed */
+    SR_END_INTERRUPTED,  /* SIGINT, SIGTERM, SIGHUP to the supervisor: code is the signal */
+    SR_END_COUNT
+};
+const char *sr_end_name(enum sr_end e);
+
+struct sr_observation {
+    const char *control; /* "root_readonly", "network_lo_only", ... */
+    bool held;
+    char detail[128];
+};
+
+struct sr_stream_result {
+    uint64_t bytes;      /* what the command wrote */
+    uint64_t logged;     /* what the log holds */
+    char digest[72];     /* of the log */
+};
+
+struct sr_outcome {
+    enum sr_end end;
+    int code;
+    char detail[2048];
+    bool started; /* the command was executed (exec succeeded) */
+    struct sr_observation *observed; /* verified from inside before exec */
+    size_t n_observed;
+    cJSON *limits; /* object: per limit {value, by: "cgroup v1"|"cgroup v2"|"rlimit"|"tmpfs"|"supervisor"} */
+    char reached[16]; /* "", or the limit that was hit though the command went on to succeed */
+    struct sr_stream_result out, err;
+    uint64_t setup_ns, run_ns; /* to exec; exec to end */
+    uint64_t cpu_user_us, cpu_system_us, memory_peak, disk_peak, pids_peak;
+    int lower_fd, upper_fd, home_fd; /* for the change set: -1 where the mode has none. Copy mode: upper_fd is the copy */
+    enum sr_tree_mode tree_mode;
+};
+
+struct sr_engine_io {
+    struct sr_state *state;
+    struct sr_run_dir *run;
+    int out_fd, err_fd; /* where the command's output streams to, -1: only to the logs */
+};
+
+struct sr_engine {
+    const char *name;
+    /* What this host lacks for this plan: 0 when nothing. Codes engine.unavailable.<primitive>. Cheap; run() is the proof. */
+    int (*probe)(const struct sr_plan *plan, struct sr_error *err);
+    /* Runs. -1: the sandbox could not be set up (nothing was executed) or broke. The ticket must be for this plan. */
+    int (*run)(const struct sr_plan *plan, const struct sr_ticket *ticket, struct sr_engine_io *io, struct sr_outcome *ret,
+               struct sr_error *err);
+};
+
+extern const struct sr_engine sr_engine_native;
+/* uncontained: the plain host process, clean environment, own session, limits by rlimit. Takes no ticket. */
+SR_CHECK int sr_engine_host_run(const struct sr_plan *plan, struct sr_engine_io *io, struct sr_outcome *ret, struct sr_error *err);
+
+void sr_outcome_clear(struct sr_outcome *o);
+
+#endif

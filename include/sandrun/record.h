@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/* The record: the JSON account of one run, written by the supervisor from facts the command cannot reach. */
+#ifndef SANDRUN_RECORD_H
+#define SANDRUN_RECORD_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "sandrun/engine.h"
+#include "sandrun/verdict.h"
+
+#include <stdbool.h>
+
+/*
+ * Schema "sandrun.record/1". Top-level keys, always all of them, in this order:
+ *   schema id binding staged status reason decided exit plan plan_digest policy pin tree preflight enforced timing usage
+ *   changes attribution output cleanup
+ * and "message" {text, hint} inside "reason_detail" when there is something to say to a person, "refusals" inside "enforced".
+ * Names of environment variables, never values; the caller's ARGS as count and digest.
+ */
+#define SR_RECORD_SCHEMA "sandrun.record/1"
+enum { SR_RECORD_MAX = 256 * 1024 * 1024 };
+
+/* Where the tree stood: cheap to take, whatever its size. */
+struct sr_tree_identity {
+    char commit[65];   /* HEAD's commit; "" without git */
+    char index[65];    /* the index file's own checksum; "" without */
+    uint64_t dev, ino; /* of the root directory */
+    int64_t taken_ns;  /* CLOCK_REALTIME; a ctime later than this is a later change */
+};
+
+struct sr_record_facts {
+    const char *id;
+    const struct sr_plan *plan;
+    const struct sr_gate *gate;         /* may be NULL */
+    const struct sr_findings *findings; /* may be NULL */
+    const struct sr_outcome *outcome;   /* NULL: nothing ran */
+    const struct sr_changeset *changes; /* may be NULL */
+    const struct sr_verdict *verdict;
+    const struct sr_error *error;       /* may be NULL */
+    const struct sr_tree_identity *tree_before, *tree_after;
+    const cJSON *inventory;             /* borrowed */
+    const char *overrides;              /* the command line's policy JSON, or NULL */
+    const char *policy_file, *policy_ref; /* as requested, for repro; or NULL */
+    int64_t started_ns;
+    uint64_t phase_ns[8];               /* resolve preflight setup run changes total, in enum sr_phase order */
+};
+enum sr_phase { SR_PHASE_RESOLVE, SR_PHASE_PREFLIGHT, SR_PHASE_SETUP, SR_PHASE_RUN, SR_PHASE_CHANGES, SR_PHASE_TOTAL, SR_PHASE_COUNT };
+
+cJSON *sr_record_build(const struct sr_record_facts *f);
+/* From record.json's bytes: checks the schema, every top-level key and its type. Codes: record.invalid.*, record.schema. */
+SR_CHECK int sr_record_parse(const char *name, const char *text, size_t len, struct sr_json *ret, struct sr_error *err);
+
+/* Field by field; each difference is a line "status: passed -> failed". Timing, ids and usage do not count. */
+SR_CHECK int sr_record_compare(const cJSON *before, const cJSON *after, struct sr_strv *ret_lines, struct sr_error *err);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/* Limits: cgroup v2, v1 or both, else rlimits; every one with the name of what holds it. */
+#ifndef SR_NATIVE_LIMITS_H
+#define SR_NATIVE_LIMITS_H
+
+#include "base/error.h"
+#include "base/json.h"
+#include "sandrun/state.h"
+#include "sandrun/types.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/*
+ * Calling sequence, in the supervisor:
+ *     sr_cgroup_create(run, &limits, &cg, &err)      makes "sandrun-<id>" below what is delegated; inventory first
+ *     fork...; sr_cgroup_attach(&cg, pid, &err)      before the child goes on (it waits on a pipe)
+ *     sr_cgroup_read(&cg, &usage)                    after the end: counters of this run's own groups
+ *     sr_cgroup_destroy(&cg, run)                    waits until empty, at most 2 s, bounded retries on EBUSY
+ *
+ * Controllers needed: memory, pids, cpu. Each is looked for on v2 first, then on its v1 hierarchy (hybrid hosts have both).
+ * v2: below the caller's own cgroup when that is delegated and has no processes of its own in the way; as root below the
+ * root of the hierarchy. "No internal processes" and missing delegation are told apart in the text.
+ * A limit no cgroup can hold falls to an rlimit where one exists (memory: RLIMIT_AS per process; pids: RLIMIT_NPROC) and is
+ * reported as weaker; sr_cgroup_rlimits is what the child then sets, always: core 0, nofile 1024/524288, fsize.
+ */
+enum sr_holder { SR_BY_NONE, SR_BY_CGROUP2, SR_BY_CGROUP1, SR_BY_RLIMIT, SR_BY_TMPFS, SR_BY_SUPERVISOR, SR_BY_COUNT };
+const char *sr_holder_name(enum sr_holder h);
+
+enum { SR_CGROUP_DIRS_MAX = 4 };
+
+struct sr_cgroup {
+    char *dirs[SR_CGROUP_DIRS_MAX]; /* absolute paths of the groups made, without duplicates */
+    int fds[SR_CGROUP_DIRS_MAX];    /* O_PATH|O_DIRECTORY */
+    size_t n;
+    int memory, pids, cpu;          /* index into the above, -1: not there */
+    bool memory_v2, pids_v2, cpu_v2;
+    enum sr_holder by_memory, by_pids, by_cpus;
+    char weaker[512];               /* why a limit is not held by a cgroup; "" when all are */
+};
+
+struct sr_cgroup_usage {
+    uint64_t oom_kills;   /* of this group */
+    uint64_t pids_refused;
+    uint64_t memory_peak, pids_peak; /* 0 when the kernel does not tell */
+    uint64_t cpu_user_us, cpu_system_us;
+};
+
+SR_CHECK int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits, struct sr_cgroup *ret, struct sr_error *err);
+SR_CHECK int sr_cgroup_attach(const struct sr_cgroup *cg, pid_t pid, struct sr_error *err);
+void sr_cgroup_read(const struct sr_cgroup *cg, struct sr_cgroup_usage *ret);
+void sr_cgroup_kill(const struct sr_cgroup *cg); /* cgroup.kill, else SIGKILL to each member until none is left */
+void sr_cgroup_destroy(struct sr_cgroup *cg, struct sr_run_dir *run);
+
+/* In the child: rlimits. 0 or -1 with errno. */
+int sr_limits_set_rlimits(const struct sr_cgroup *cg, const struct sr_limits *limits);
+/* Object {wall: {value, by}, ...} for the record. */
+cJSON *sr_limits_json(const struct sr_cgroup *cg, const struct sr_limits *limits);
+
+#endif
