@@ -6,6 +6,7 @@
 #include "engine/native/seccomp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -145,15 +146,60 @@ static void serve(struct native *n, pid_t command, int signals)
     }
 }
 
-_Noreturn void native_child(struct native *n)
+static int by_value(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/*
+ * Init holds what it needs and nothing else of the supervisor: not its terminal, not its streams (whose reader would wait for
+ * us), not the lock on the live file (which would make a dead supervisor look alive).
+ */
+static int keep_only(const struct native *n)
+{
+    int keep[] = { 2, n->sock, n->out_w, n->err_w, n->tree_fd, n->run_fd, n->id.userns_fd };
+    size_t count = sizeof keep / sizeof *keep;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+        return -1;
+    qsort(keep, count, sizeof *keep, by_value);
+    unsigned from = 3;
+    for (size_t i = 0; i < count; i++) {
+        if (keep[i] < (int)from)
+            continue;
+        if (keep[i] > (int)from && close_range(from, (unsigned)keep[i] - 1, 0) < 0)
+            return -1;
+        from = (unsigned)keep[i] + 1;
+    }
+    return close_range(from, ~0u, 0);
+}
+
+/* What only the set-up needed: no descriptor that leads out of the new root outlives it. */
+static void drop_setup_descriptors(struct native *n)
+{
+    int *all[] = { &n->tree_fd, &n->run_fd, &n->id.userns_fd, &n->root_fd, &n->scratch_fd };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        sr_closep(all[i]);
+        *all[i] = -1;
+    }
+}
+
+void native_child(struct native *n)
 {
     setsid();
+    if (keep_only(n) < 0) {
+        struct native_msg m = { .type = MSG_FAILED };
+        sr_error_sys(&m.err, "engine.broken", "cannot arrange the descriptors of the check's init");
+        native_send(n->sock, &m, NULL, 0);
+        _exit(1);
+    }
     int signals = child_signals();
     set_up(n);
+    drop_setup_descriptors(n);
     pid_t command = fork();
     if (command == 0) {
         close(signals);
-        native_command(n);
+        native_execute(n);
     }
     if (command < 0) {
         struct native_msg m = { .type = MSG_FAILED };

@@ -75,6 +75,8 @@ static int pipes_open(struct pipes *p, struct sr_error *err)
 
 static int namespaces(const struct native *n)
 {
+    if (n->plain)
+        return 0;
     int flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
     if (n->plan->network != SR_NETWORK_HOST)
         flags |= CLONE_NEWNET;
@@ -85,6 +87,8 @@ static int namespaces(const struct native *n)
 
 static int spawn_failed(const struct native *n, struct sr_error *err)
 {
+    if (n->plain)
+        return sr_error_sys(err, "engine.broken", "cannot start the command's process");
     if (n->id.privileged)
         return sr_error_sys(err, "engine.unavailable.namespaces", "cannot create the namespaces of a check");
     sr_error_sys(err, "engine.unavailable.user_namespace", "cannot create a user namespace and the namespaces of a check");
@@ -93,7 +97,8 @@ static int spawn_failed(const struct native *n, struct sr_error *err)
 }
 
 /* From spawn to the end of the last process inside. */
-static int spawn_and_supervise(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, struct pipes *p, struct sr_error *err)
+static int spawn_and_supervise(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, struct pipes *p, native_main *child,
+                               struct sr_error *err)
 {
     struct native_supervision s = { .n = n, .io = io, .outcome = o, .pidfd = -1 };
     s.pid = native_spawn(namespaces(n), &s.pidfd);
@@ -103,7 +108,8 @@ static int spawn_and_supervise(struct native *n, struct sr_engine_io *io, struct
         close(p->sock);
         close(p->out_r);
         close(p->err_r);
-        native_child(n);
+        child(n);
+        _exit(127);
     }
     close(p->out_w);
     close(p->err_w);
@@ -156,7 +162,7 @@ static void take_usage(const struct sr_cgroup_usage *u, struct sr_outcome *o)
     o->pids_peak = u->pids_peak;
 }
 
-static int run_limited(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, struct sr_error *err)
+int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, native_main *child, struct sr_error *err)
 {
     struct pipes p = { -1, -1, -1, -1, -1, -1 };
     if (sr_cgroup_create(io->run, &n->plan->limits, &n->cg, err) < 0)
@@ -167,7 +173,7 @@ static int run_limited(struct native *n, struct sr_engine_io *io, struct sr_outc
         n->sock = p.child_sock;
         n->out_w = p.out_w;
         n->err_w = p.err_w;
-        done = spawn_and_supervise(n, io, o, &p, err);
+        done = spawn_and_supervise(n, io, o, &p, child, err);
     }
     pipes_close(&p);
     struct sr_cgroup_usage usage = { 0 };
@@ -193,10 +199,24 @@ static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket
     if (done == 0)
         done = native_identity_find(plan, &n.id, err);
     if (done == 0)
-        done = run_limited(&n, io, ret, err);
+        done = native_run_limited(&n, io, ret, native_child, err);
     sr_closep(&n.id.userns_fd);
     sr_buf_clear(&n.filter);
     return done;
+}
+
+/* mountinfo spells blanks and backslashes of a path as \ooo (proc(5)). */
+static void unescape(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from; to++)
+        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
+            *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+            from += 4;
+        } else {
+            *to = *from++;
+        }
+    *to = '\0';
 }
 
 /* Mount points below the tree: an overlay shows what lies under them, which is not the tree the policy means. */
@@ -211,6 +231,8 @@ static int probe_submounts(const struct sr_plan *plan, struct sr_error *err)
         char *save = NULL, *field = strtok_r(line, " ", &save);
         for (int i = 0; field && i < 4; i++)
             field = strtok_r(NULL, " ", &save);
+        if (field)
+            unescape(field);
         if (field && strncmp(field, plan->tree, len) == 0 && field[len] == '/') {
             sr_error_set(err, "engine.unavailable.tree_submount", "something is mounted inside the tree, at %s: a copy-on-write view would hide it", field);
             return sr_error_hint(err, "unmount it, or name it in the binding's mounts from where its content stands");

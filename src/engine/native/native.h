@@ -40,6 +40,7 @@ struct native {
     int root_fd;    /* the new root: a tmpfs, read-only in the end */
     int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm */
     enum sr_tree_mode tree_mode;
+    bool plain; /* the uncontained host process: no init, no namespaces (plain.c) */
 };
 
 /* ---- messages: SOCK_SEQPACKET, one struct each ---- */
@@ -115,7 +116,7 @@ SR_CHECK int native_overlay(struct native *n, const char *lower, bool writable, 
 
 /* ---- inside ---- */
 _Noreturn void native_child(struct native *n);   /* child.c: set-up, then init */
-_Noreturn void native_command(struct native *n); /* command.c: verification, exec */
+_Noreturn void native_execute(struct native *n); /* command.c: descriptors, verification, look-up, exec */
 void native_verify(const struct native *n, struct native_msg *ret); /* verify.c */
 const char *native_control_name(unsigned i);     /* verify.c */
 size_t native_controls(void);
@@ -131,5 +132,14 @@ struct native_supervision {
 /* The code when init died without a word: the OOM killer can do that, and its counter then tells. */
 #define NATIVE_INIT_KILLED "engine.broken.init_killed"
 SR_CHECK int native_supervise(struct native_supervision *s, struct sr_error *err);
+
+/* ---- native.c ---- */
+typedef void native_main(struct native *n); /* does not return */
+/* Limits, pipes, the child, supervision, usage: what the contained and the plain run share. */
+SR_CHECK int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, native_main *child, struct sr_error *err);
+
+/* ---- plain.c ---- */
+void native_plain_kill(struct native_supervision *s);
+void native_plain_ended(struct native_supervision *s); /* its descendants end with it */
 
 #endif
