@@ -101,7 +101,7 @@ bool sr_json_u64(const cJSON *object, const char *key, uint64_t *ret)
     if (!cJSON_IsNumber(item))
         return false;
     double v = item->valuedouble;
-    if (signbit(v) || v > 9007199254740991.0 || v != floor(v))
+    if (signbit(v) || v > 9007199254740991.0 || v != (double)(uint64_t)v)
         return false;
     *ret = (uint64_t)v;
     return true;

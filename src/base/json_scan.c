@@ -366,10 +366,10 @@ static int key_compare(const void *a, const void *b, void *bytes)
 /* By sorting: comparing each with each would let a file of a few megabytes hold us for minutes. */
 static int check_keys(struct scan *s, size_t first)
 {
-    struct key *k = s->keys + first;
     size_t n = s->n_keys - first;
     if (n < 2)
         return 0;
+    struct key *k = s->keys + first;
     qsort_r(k, n, sizeof *k, key_compare, s->key_bytes.data);
     for (size_t i = 1; i < n; i++) {
         const char *name = s->key_bytes.data + k[i].off;

@@ -116,7 +116,7 @@ static void write_number(struct sr_buf *b, double v)
         sr_buf_puts(b, "null"); /* JSON has no spelling for it */
         return;
     }
-    if (v == floor(v) && fabs(v) <= EXACT_MAX) {
+    if (fabs(v) <= EXACT_MAX && v == (double)(int64_t)v) {
         sr_buf_printf(b, "%.0f", v);
         return;
     }
