@@ -79,7 +79,7 @@ int git_delta_apply(const unsigned char *base, size_t base_len, const unsigned c
                     size_t result_max, char **ret_data, size_t *ret_len, struct sr_error *err)
 {
     struct reader r = { delta, delta + len };
-    uint64_t want_base, want;
+    uint64_t want_base = 0, want = 0;
     if (header(&r, &want_base, &want, err) < 0)
         return -1;
     if (want_base != base_len)

@@ -164,7 +164,7 @@ int git_index_parse(const unsigned char *data, size_t len, size_t hash_len, stru
                     struct sr_error *err)
 {
     struct reader r = { .start = data, .p = data, .hash_len = hash_len };
-    size_t count;
+    size_t count = 0;
     if (header_read(&r, len, &count, err) < 0)
         return -1;
     __attribute__((cleanup(indexp_free))) struct git_index *ix = sr_calloc(1, sizeof *ix);

@@ -61,8 +61,8 @@ int git_loose_read(struct sr_git *g, struct git_store *s, const struct git_oid *
     if (fd < 0)
         return fd == -1 ? 0 : -1;
     cleanup_inflate struct git_inflate in = { 0 };
-    enum git_type type;
-    uint64_t size;
+    enum git_type type = GIT_ANY;
+    uint64_t size = 0;
     if (git_inflate_open(&in, g, fd, 0, file_size, path, err) < 0 || header_read(&in, &type, &size, err) < 0)
         return -1;
     if (size > max)
@@ -81,7 +81,7 @@ static void prefix_entry(struct sr_git *g, unsigned first, const char *name, str
     struct git_oid oid;
     if (strlen(name) != 2 * g->hash_len - 2)
         return;
-    snprintf(hex, sizeof hex, "%02x%s", first, name);
+    snprintf(hex, sizeof hex, "%02x%.*s", first, (int)(2 * g->hash_len - 2), name);
     if (git_oid_parse(hex, g->hash_len, &oid) && git_prefix_matches(p, oid.b))
         git_prefix_add(p, oid.b, g->hash_len);
 }
