@@ -26,7 +26,7 @@ static int request_rebuild(struct repro *r, struct sr_error *err)
     cli_request_from(r->args, -1, &r->request);
     req->binding = cli_string_at(record, "binding");
     req->staged = cli_bool_at(record, "staged");
-    req->tree = tree ? tree : cli_string_at(record, "plan.tree.path");
+    req->tree = tree ? tree : cli_string_at(record, "plan.canonical.tree.path");
     req->policy_file = cli_string_at(record, "policy.request.file");
     req->policy_ref = commit && commit[0] ? commit : cli_string_at(record, "policy.request.ref");
     req->overrides = cli_string_at(record, "policy.request.overrides");

@@ -29,7 +29,7 @@ static bool same(const char *a, const char *b)
 /* The text of ARGS is in no record, their count and digest are: how the plan spells them is the plan's business. */
 static void args_drift(const cJSON *record, const cJSON *now, struct cli_drifts *ret)
 {
-    const cJSON *old_args = cli_at(record, "plan.args"), *new_args = sr_json_get(now, "args");
+    const cJSON *old_args = cli_at(record, "plan.canonical.args"), *new_args = sr_json_get(now, "args");
     cleanup_free char *before = old_args ? sr_json_compact(old_args) : sr_strdup("none");
     cleanup_free char *after = new_args ? sr_json_compact(new_args) : sr_strdup("none");
     if (!same(before, after))
@@ -101,7 +101,7 @@ static void plan_drift(const cJSON *record, const cJSON *now, const struct sr_pl
     d = drift_add(ret, "plan", "repro.drift.plan", "the plan is not the recorded one", before, plan->digest);
     cJSON_ArrayForEach(item, now)
     {
-        const cJSON *old = sr_json_get(sr_json_get(record, "plan"), item->string);
+        const cJSON *old = sr_json_get(cli_at(record, "plan.canonical"), item->string);
         if (!old || !cJSON_Compare(old, item, 1))
             sr_strv_add(&d->examples, item->string);
     }
@@ -150,13 +150,13 @@ static int tree_drift(const cJSON *record, const struct sr_plan *plan, struct cl
         return tree_moved(plan, (int64_t)cli_u64_at(before, "taken_ns"), ret, err);
     if (!now[0])
         drift_add(ret, "tree", "repro.drift.tree", "the tree is another directory, and no commit says that it holds the same",
-                  cli_string_at(record, "plan.tree.path"), plan->tree);
+                  cli_string_at(record, "plan.canonical.tree.path"), plan->tree);
     return 0;
 }
 
 int cli_drifts_find(const cJSON *record, const struct sr_plan *plan, struct cli_drifts *ret, struct sr_error *err)
 {
-    cleanup_json cJSON *now = sr_plan_json(plan, SR_PLAN_RECORD);
+    cleanup_json cJSON *now = sr_plan_json(plan, SR_PLAN_DIGEST);
     struct cli_drifts found = { 0 };
     args_drift(record, now, &found);
     pin_drift(record, plan, &found);
