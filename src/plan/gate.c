@@ -105,15 +105,17 @@ static bool writes_direct(const struct facts *f, struct sr_buf *text, struct sr_
 static bool mount_writable(const struct facts *f, struct sr_buf *text, struct sr_buf *line)
 {
     const struct sr_plan *p = f->plan;
+    bool failed = false; /* not text->len: what does not fit is dropped whole */
     for (size_t i = 0; i < p->n_mounts; i++) {
         const struct sr_mount *m = &p->mounts[i];
         if (m->readonly)
             continue;
+        failed = true;
         sr_buf_printf(text, "%s%s is mounted writable (\"%s\")", text->len ? "; " : "", m->source, reason_or(m->reason));
         sr_buf_printf(line, "%s{ \"source\": \"%s\", \"target\": \"%s\", \"readonly\": true }", line->len ? ", " : "\"mounts\": [",
                       m->source, m->target);
     }
-    if (text->len == 0)
+    if (!failed)
         return false;
     sr_buf_printf(text, ": what the command of %s writes there stays on this host.", p->binding);
     sr_buf_putc(line, ']');
@@ -156,11 +158,11 @@ static bool seccomp_open(const struct facts *f, struct sr_buf *text, struct sr_b
 static bool secret_passed(const struct facts *f, struct sr_buf *text, struct sr_buf *line)
 {
     const struct sr_plan *p = f->plan;
+    if (p->n_pass_secret == 0)
+        return false;
     for (size_t i = 0; i < p->n_pass_secret; i++)
         sr_buf_printf(text, "%s%s is passed (\"%s\")", i ? "; " : "", p->pass_secret[i].name,
                       reason_or(p->pass_secret[i].reason));
-    if (text->len == 0)
-        return false;
     sr_buf_printf(text, ": the command of %s could read what looks like a secret.", p->binding);
     sr_buf_puts(line, "take \"pass_secret\" out of \"env\"");
     return true;
@@ -173,21 +175,20 @@ static bool limit_absent(const struct facts *f, struct sr_buf *text, struct sr_b
         const char *name, *example;
         uint64_t value;
     } required[] = {
-        { "wall", "10m", l->wall_ns },       { "memory", "2GiB", l->memory_bytes }, { "pids", NULL, l->pids },
-        { "cpus", NULL, l->cpus_milli },     { "output", "16MiB", l->output_bytes }, { "disk", "4GiB", l->disk_bytes },
-        { "files", NULL, l->files },
+        { "wall", "\"10m\"", l->wall_ns },     { "memory", "\"2GiB\"", l->memory_bytes },
+        { "pids", "512", l->pids },            { "cpus", "2", l->cpus_milli },
+        { "output", "\"16MiB\"", l->output_bytes }, { "disk", "\"4GiB\"", l->disk_bytes },
+        { "files", "200000", l->files },
     };
+    bool failed = false;
     for (size_t i = 0; i < sizeof required / sizeof *required; i++) {
         if (required[i].value)
             continue;
         sr_buf_printf(text, "%s %s", text->len ? "," : "These limits are absent:", required[i].name);
-        sr_buf_printf(line, "%s\"%s\": ", line->len ? ", " : "\"limits\": { ", required[i].name);
-        if (required[i].example)
-            sr_buf_printf(line, "\"%s\"", required[i].example);
-        else
-            sr_buf_puts(line, strcmp(required[i].name, "cpus") == 0 ? "2" : strcmp(required[i].name, "pids") == 0 ? "512" : "200000");
+        failed = true;
+        sr_buf_printf(line, "%s\"%s\": %s", line->len ? ", " : "\"limits\": { ", required[i].name, required[i].example);
     }
-    if (text->len == 0)
+    if (!failed)
         return false;
     sr_buf_printf(text, ". The command of %s could use the whole machine.", f->plan->binding);
     sr_buf_puts(line, " }");
@@ -266,10 +267,14 @@ bool sr_ticket_valid(const struct sr_ticket *t, const struct sr_plan *plan)
 static void refuse(struct sr_gate *g, const char *code, struct sr_buf *text, struct sr_buf *line)
 {
     /* Names beyond the bound are dropped, the refusal is not. */
-    if (text->overflow || text->len == 0)
-        sr_buf_reset(text), sr_buf_puts(text, "The condition failed; its names are too long to print.");
-    if (line->overflow || line->len == 0)
-        sr_buf_reset(line), sr_buf_puts(line, "sandrun plan");
+    if (text->overflow) {
+        sr_buf_reset(text);
+        sr_buf_puts(text, "This condition is not met; its names are too long to print.");
+    }
+    if (line->overflow) {
+        sr_buf_reset(line);
+        sr_buf_puts(line, "sandrun plan");
+    }
     g->refusals[g->n_refusals++] = (struct sr_refusal){ .code = code, .text = sr_buf_steal(text), .line = sr_buf_steal(line) };
 }
 
