@@ -58,9 +58,11 @@ Test(git, a04_packs_with_ref_deltas_and_several_packs)
     fixture_init(&f, "sha1");
     fixture_history(&f);
     fixture_sh(&f, "tree", "git -c repack.useDeltaBaseOffset=false repack -q -a -d -f --depth=40 --window=40\n"
-                           "echo more > more; git add more; git commit -qm more; git repack -q -d; git multi-pack-index write\n"
-                           "git commit -q --allow-empty -m loose; test $(ls .git/objects/pack/*.idx | wc -l) = 2");
+                           "git checkout -q -b extra; echo more > more; git add more; git commit -qm more; git repack -q -d; git multi-pack-index write\n"
+                           "git commit -q --allow-empty -m loose; git checkout -q main; test $(ls .git/objects/pack/*.idx | wc -l) = 2");
     all_revisions(&f, "tree");
+    assert_resolves(&f, "tree", "extra");
+    assert_resolves(&f, "tree", "extra~1");
     cr_assert_gt(assert_all_blobs(&f, "tree"), 15);
     fixture_remove(&f);
 }
