@@ -21,8 +21,8 @@ void cli_near(const char *word, const char *const *names, size_t n, char out[160
             least = d;
         }
     }
-    /* Two slips, or one in a short word: farther names would be guesses. */
-    if (best && least <= (strlen(best) < 5 ? 1u : 2u))
+    /* Two slips (swapped letters count as two) when the word at least begins alike, else one: farther is a guess. */
+    if (best && least <= (word[0] == best[0] ? 2u : 1u))
         snprintf(out, 160, "%s", best);
     else
         out[0] = '\0';

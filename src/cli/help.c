@@ -156,7 +156,7 @@ void cli_help_overview(struct sr_buf *out)
                      "Runs a repository's checks contained, and says the truth about what happened.\n\nCommands:\n");
     for (const struct cli_command *c = cli_commands; c->name; c++)
         row(out, c->name, COMMAND_COLUMN, c->summary);
-    sr_buf_puts(out, "\nsandrun help COMMAND explains one of them. A repository's checks are declared in its\n"
+    sr_buf_puts(out, "\nsandrun help COMMAND explains one of them. A repository declares its checks in\n"
                      "sandrun.json; sandrun init writes the first one.\n");
 }
 
