@@ -53,7 +53,7 @@ static bool name_read(struct reader *r, const unsigned char *entry, unsigned fla
     if (!nul)
         return false;
     size_t n = (size_t)(nul - r->p);
-    if (keep + n == 0 || keep + n >= GIT_PATH_MAX)
+    if (keep + n >= GIT_PATH_MAX)
         return false;
     if ((flags & FLAG_NAME) != FLAG_NAME && (flags & FLAG_NAME) != keep + n)
         return false;
@@ -172,6 +172,8 @@ int git_index_parse(const unsigned char *data, size_t len, size_t hash_len, stru
     ix->at = sr_reallocarray(NULL, count, sizeof *ix->at);
     if (entries_read(&r, count, ix, err) < 0 || extensions_check(&r, err) < 0)
         return -1;
+    if (ix->n && ix->names.data[0] == '\0') /* only a split index, refused above by its name, has these */
+        return sr_error_set(err, "git.corrupt", "the index holds an entry without a name");
     *ret = steal_ptr(&ix);
     return 0;
 }

@@ -133,8 +133,10 @@ static int idx_open(struct sr_git *g, struct git_store *s, struct git_pack *p, s
         return sr_error_set(err, "git.corrupt", "the index of %s changed while it was read", p->base);
     p->idx_fd = steal_fd(&fd);
     p->idx_size = size;
-    if (!p->fanout && fanout_read(g, p, err) < 0)
+    if (!p->fanout && fanout_read(g, p, err) < 0) {
+        fds_close(p); /* an open index is one whose table was read */
         return -1;
+    }
     return 1;
 }
 

@@ -58,9 +58,11 @@ Test(git, a04_packs_with_ref_deltas_and_several_packs)
     fixture_init(&f, "sha1");
     fixture_history(&f);
     fixture_sh(&f, "tree", "git -c repack.useDeltaBaseOffset=false repack -q -a -d -f --depth=40 --window=40\n"
-                           "echo more > more; git add more; git commit -qm more; git repack -q -d; git multi-pack-index write\n"
-                           "git commit -q --allow-empty -m loose; test $(ls .git/objects/pack/*.idx | wc -l) = 2");
+                           "git checkout -q -b extra; echo more > more; git add more; git commit -qm more; git repack -q -d; git multi-pack-index write\n"
+                           "git commit -q --allow-empty -m loose; git checkout -q main; test $(ls .git/objects/pack/*.idx | wc -l) = 2");
     all_revisions(&f, "tree");
+    assert_resolves(&f, "tree", "extra");
+    assert_resolves(&f, "tree", "extra~1");
     cr_assert_gt(assert_all_blobs(&f, "tree"), 15);
     fixture_remove(&f);
 }
@@ -130,6 +132,9 @@ Test(git, a04_blob_refusals)
     fixture_remove(&f);
 }
 
+#define TEN "nnnnnnnnnn"
+#define LONG_NAME TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
 Test(git, revisions_that_are_none)
 {
     static const struct {
@@ -140,7 +145,7 @@ Test(git, revisions_that_are_none)
                 { "refs/heads/main.lock", "git.ref_missing" }, { "HEAD^x", "git.ref_missing" },
                 { "HEAD@{1}", "git.unsupported" }, { "HEAD:sandrun.json", "git.unsupported" }, { "HEAD^{tree}", "git.unsupported" },
                 { "0123456789012345678901234567890123456789", "git.object_missing" }, { "abc", "git.ref_missing" },
-                { "main..side", "git.ref_missing" }, { "refs/heads", "git.ref_missing" } };
+                { "main..side", "git.ref_missing" }, { LONG_NAME, "git.ref_missing" }, { "refs/heads", "git.ref_missing" } };
     struct fixture f;
     fixture_init(&f, "sha1");
     assert_fails(&f, "tree", "HEAD", "git.ref_missing"); /* unborn */
