@@ -77,6 +77,11 @@ static const struct {
     { "filter", step_filter },
 };
 
+size_t native_steps(void)
+{
+    return sizeof steps / sizeof *steps;
+}
+
 static void set_up(struct native *n)
 {
     struct native_msg m = { .type = MSG_FAILED };
@@ -89,6 +94,9 @@ static void set_up(struct native *n)
             sr_error_wrap(&m.err, "setting up the sandbox (%s)", steps[i].name);
             native_send(n->sock, &m, NULL, 0);
             _exit(1);
+        } else if (n->tell_steps) {
+            struct native_msg done = { .type = MSG_STEP, .status = (int)i };
+            native_send(n->sock, &done, NULL, 0);
         }
 }
 

@@ -169,6 +169,9 @@ static void on_message(struct loop *l)
     case MSG_SCRATCH:
         on_scratch(l, &m, fds);
         return; /* the descriptors are the outcome's now */
+    case MSG_STEP:
+        l->s->outcome->steps_done = (unsigned)m.status + 1;
+        break;
     case MSG_FAILED:
         fail(l, &m.err);
         break;
