@@ -23,6 +23,12 @@ struct init {
     struct sr_strv absent; /* tools that this host lacks */
 };
 
+struct pin_request {
+    struct sr_run_request req;
+    struct sr_state *state;
+    struct sr_resolved resolved;
+};
+
 /* ---- the pins: asked of the resolver with a draft that stands outside the tree ---- */
 
 static int draft_write(const char *dir, const struct init_found *found, struct sr_error *err)
@@ -48,21 +54,48 @@ static void absent_note(struct init *in, const struct sr_plan *plan)
     }
 }
 
-static int pin_ask(struct init *in, const char *draft, struct init_check *check, struct sr_state *state, struct sr_error *err)
+/* Bindings of the presets are pinned too: they exist for this repository as soon as it extends them. */
+static struct init_check *check_for(struct init_found *f, const char *name)
 {
-    struct sr_run_request req = { .tree = in->tree, .policy_file = draft, .binding = check->name, .environ_in = environ };
-    struct sr_resolved resolved = { 0 };
-    const char *pin;
+    static const char *const known[] = { "Test", "Validate", "Lint" };
+    for (size_t i = 0; i < f->n_checks; i++)
+        if (strcmp(f->checks[i].name, name) == 0)
+            return &f->checks[i];
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(known[i], name) == 0) {
+            init_check_add(f, known[i], "the command is the preset's", (const char *const[]){ NULL });
+            return &f->checks[f->n_checks - 1];
+        }
+    return NULL; /* a binding of the organisation's own, which pins it where it is declared */
+}
+
+static int pin_ask(struct init *in, struct pin_request *q, const struct sr_binding *b, struct sr_error *err)
+{
+    struct sr_plan plan = { 0 };
+    struct init_check *check = b->uncontained || b->rootfs == SR_ROOTFS_IMAGE ? NULL : check_for(&in->found, b->name);
     int r = 0;
-    if (sr_resolve(&req, state, &resolved, err) < 0)
-        return -1;
-    pin = resolved.plan.pin_observed;
-    if (!pin || strlen(pin) >= sizeof check->pin)
-        r = sr_error_set(err, "rootfs.pin_unverified", "the fingerprint of this host for %s could not be computed", check->name);
+    if (!check)
+        return 0;
+    if (sr_resolve_binding(&q->req, q->state, &q->resolved, b->name, &plan, err) < 0)
+        return sr_error_wrap(err, "pinning %s", b->name);
+    if (!plan.pin_observed || strlen(plan.pin_observed) >= sizeof check->pin)
+        r = sr_error_set(err, "rootfs.pin_unverified", "the fingerprint of this host for %s could not be computed", b->name);
     else
-        memcpy(check->pin, pin, strlen(pin) + 1);
-    absent_note(in, &resolved.plan);
-    sr_resolved_clear(&resolved);
+        memcpy(check->pin, plan.pin_observed, strlen(plan.pin_observed) + 1);
+    absent_note(in, &plan);
+    sr_plan_clear(&plan);
+    return r;
+}
+
+static int pins_resolve(struct init *in, const char *draft, struct sr_state *state, struct sr_error *err)
+{
+    struct pin_request q = { .req = { .tree = in->tree, .policy_file = draft, .environ_in = environ }, .state = state };
+    int r = 0;
+    if (sr_resolve(&q.req, state, &q.resolved, err) < 0)
+        return -1;
+    for (size_t i = 0; r == 0 && i < q.resolved.loaded.policy.n_bindings; i++)
+        r = pin_ask(in, &q, &q.resolved.loaded.policy.bindings[i], err);
+    sr_resolved_clear(&q.resolved);
     return r;
 }
 
@@ -72,10 +105,7 @@ static int pins_ask(struct init *in, const char *dir, struct sr_error *err)
     cleanup_free char *draft = sr_path_join(dir, POLICY_NAME);
     if (draft_write(dir, &in->found, err) < 0 || sr_state_open(&state, err) < 0)
         return -1;
-    for (size_t i = 0; i < in->found.n_checks; i++)
-        if (pin_ask(in, draft, &in->found.checks[i], &state, err) < 0)
-            return sr_error_wrap(err, "pinning %s", in->found.checks[i].name);
-    return 0;
+    return pins_resolve(in, draft, &state, err);
 }
 
 static int pins_find(struct init *in, struct sr_error *err)

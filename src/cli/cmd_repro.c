@@ -17,18 +17,18 @@ struct repro {
     struct cli_drifts drifts;
 };
 
-/* A staged run's policy came from a commit: that commit, not where HEAD is now, is what the record was resolved from. */
+/* As it was asked for then: "HEAD" is where HEAD is now, so that a policy that moved on is seen, and refused by name. */
 static int request_rebuild(struct repro *r, struct sr_error *err)
 {
     const cJSON *record = r->doc.root;
-    const char *tree = cli_arg(r->args, "tree"), *commit = cli_string_at(record, "policy.commit");
+    const char *tree = cli_arg(r->args, "tree");
     struct sr_run_request *req = &r->request.req;
     cli_request_from(r->args, -1, &r->request);
     req->binding = cli_string_at(record, "binding");
     req->staged = cli_bool_at(record, "staged");
     req->tree = tree ? tree : cli_string_at(record, "plan.canonical.tree.path");
     req->policy_file = cli_string_at(record, "policy.request.file");
-    req->policy_ref = commit && commit[0] ? commit : cli_string_at(record, "policy.request.ref");
+    req->policy_ref = cli_string_at(record, "policy.request.ref");
     req->overrides = cli_string_at(record, "policy.request.overrides");
     if (req->binding && req->tree)
         return 0;

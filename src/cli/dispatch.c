@@ -81,3 +81,11 @@ int cli_main(int argc, char *const *argv)
     }
     return args.help ? cli_help_print(cmd) : cmd->run(&args);
 }
+
+int cli_refuse_setuid(void)
+{
+    struct sr_error err = { 0 };
+    sr_error_set(&err, "usage.setuid", "sandrun was started with more privilege than its caller has (setuid, setgid or file capabilities)");
+    sr_error_hint(&err, "take the bits from the file: chmod u-s,g-s, setcap -r; sandrun needs no privilege");
+    return cli_error(&err);
+}

@@ -51,6 +51,9 @@ void init_detect_make(struct init_found *f)
     static const char *const names[] = { "GNUmakefile", "makefile", "Makefile" };
     const char *name = NULL;
     char why[64];
+    /* A preset has a command for each name already, and one that does not go through a wrapper. */
+    if (f->presets.n)
+        return;
     for (size_t i = 0; !name && i < sizeof names / sizeof *names; i++)
         name = init_exists(f, names[i]) ? names[i] : NULL;
     if (!name)
@@ -69,7 +72,7 @@ void init_detect_make(struct init_found *f)
 void init_detect_cmake(struct init_found *f)
 {
     cleanup_free char *text = init_file(f, "CMakeLists.txt");
-    if (text[0])
+    if (text[0] && !f->presets.n)
         init_check_add(f, "Test", "CMakeLists.txt; built outside the tree",
                        ARGV("sh", "-c", "cmake -S . -B /tmp/build && cmake --build /tmp/build && "
                                         "ctest --test-dir /tmp/build --output-on-failure"));
@@ -78,7 +81,7 @@ void init_detect_cmake(struct init_found *f)
 void init_detect_meson(struct init_found *f)
 {
     cleanup_free char *text = init_file(f, "meson.build");
-    if (text[0])
+    if (text[0] && !f->presets.n)
         init_check_add(f, "Test", "meson.build; built outside the tree",
                        ARGV("sh", "-c", "meson setup /tmp/build && meson test -C /tmp/build"));
 }

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* The languages' own runners come first; Makefile targets fill the names that are left. */
+/* The languages' own runners come first; build files speak where no language did. */
 static void (*const detectors[])(struct init_found *f) = {
     init_detect_python, init_detect_node, init_detect_rust,  init_detect_go,
     init_detect_make,   init_detect_cmake, init_detect_meson,
@@ -98,11 +98,11 @@ static void put_list(struct sr_buf *out, const struct sr_strv *v)
 static void put_head(const struct init_found *f, struct sr_buf *out)
 {
     sr_buf_puts(out, "// The checks of this repository, and how they are contained.\n");
-    if (f->n_checks)
+    if (f->files.n)
         sr_buf_puts(out, "// Written by `sandrun init` from ");
-    for (size_t i = 0; f->n_checks && i < f->files.n; i++)
+    for (size_t i = 0; i < f->files.n; i++)
         sr_buf_printf(out, "%s%s", i ? ", " : "", f->files.v[i]);
-    if (f->n_checks)
+    if (f->files.n)
         sr_buf_puts(out, ". Read it, change it, commit it.\n");
     sr_buf_puts(out, "//   sandrun plan Test                shows what a run of Test uses, and who set it\n"
                      "//   sandrun image pin --host Test    prints the \"rootfs\" line of another machine\n");
@@ -113,9 +113,13 @@ static void put_check(struct sr_buf *out, const struct init_check *c)
     static const char zeros[] = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
     sr_buf_printf(out, "    // %s\n    ", c->why);
     put_string(out, c->name);
-    sr_buf_puts(out, ": {\n      \"command\": ");
-    put_list(out, &c->command);
-    sr_buf_printf(out, ",\n      \"rootfs\": { \"host\": \"%s\" }\n    }", c->pin[0] ? c->pin : zeros);
+    sr_buf_puts(out, ": {\n");
+    if (c->command.n) {
+        sr_buf_puts(out, "      \"command\": ");
+        put_list(out, &c->command);
+        sr_buf_puts(out, ",\n");
+    }
+    sr_buf_printf(out, "      \"rootfs\": { \"host\": \"%s\" }\n    }", c->pin[0] ? c->pin : zeros);
 }
 
 static const char skeleton[] =

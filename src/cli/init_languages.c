@@ -30,20 +30,21 @@ static const char *python_program(const struct init_found *f, const char *name, 
     return out;
 }
 
+/* What the preset does already is left to it. */
 static void python_checks(struct init_found *f, const char *text)
 {
     char python[64], ruff[64];
-    python_program(f, "python", python);
+    bool venv = strcmp(python_program(f, "python", python), "python3") != 0;
     python_program(f, "ruff", ruff);
-    if (strstr(text, "pytest"))
-        init_check_add(f, "Test", "the repository's files name pytest", ARGV(python, "-m", "pytest"));
-    else
+    if (!strstr(text, "pytest"))
         init_check_add(f, "Test", "no test runner is named: unittest of the standard library",
                        ARGV(python, "-m", "unittest", "discover"));
+    else if (venv)
+        init_check_add(f, "Test", "pytest of the tree's own environment", ARGV(python, "-m", "pytest", "-q"));
     if (strstr(text, "mypy"))
         init_check_add(f, "Validate", "the repository's files name mypy", ARGV(python, "-m", "mypy", "."));
     if (strstr(text, "ruff"))
-        init_check_add(f, "Lint", "the repository's files name ruff", ARGV(ruff, "check", "."));
+        init_check_add(f, "Lint", "the repository's files name ruff", ARGV(ruff, "check", "--no-cache", "."));
     else if (strstr(text, "flake8"))
         init_check_add(f, "Lint", "the repository's files name flake8", ARGV(python, "-m", "flake8"));
 }
@@ -73,20 +74,22 @@ static const char *node_manager(const struct init_found *f)
     return init_exists(f, "yarn.lock") ? "yarn" : "npm";
 }
 
+/* preset: the preset's command for npm is this very script. */
 static const struct {
     const char *script, *check;
-} node_scripts[] = { { "test", "Test" },       { "validate", "Validate" }, { "typecheck", "Validate" },
-                     { "check", "Validate" }, { "lint", "Lint" } };
+    bool preset;
+} node_scripts[] = { { "test", "Test", true },        { "validate", "Validate", false }, { "typecheck", "Validate", false },
+                     { "check", "Validate", false }, { "lint", "Lint", true } };
 
 static void node_script_add(struct init_found *f, const cJSON *scripts, size_t i)
 {
-    const char *body = sr_json_string(scripts, node_scripts[i].script);
+    const char *body = sr_json_string(scripts, node_scripts[i].script), *manager = node_manager(f);
     char why[128];
     /* What `npm init` writes where there are no tests. */
-    if (!body || strstr(body, "no test specified"))
+    if (!body || strstr(body, "no test specified") || (node_scripts[i].preset && strcmp(manager, "npm") == 0))
         return;
     snprintf(why, sizeof why, "the script \"%s\" of package.json", node_scripts[i].script);
-    init_check_add(f, node_scripts[i].check, why, ARGV(node_manager(f), "run", node_scripts[i].script));
+    init_check_add(f, node_scripts[i].check, why, ARGV(manager, "run", node_scripts[i].script));
 }
 
 void init_detect_node(struct init_found *f)
@@ -103,24 +106,18 @@ void init_detect_node(struct init_found *f)
         node_script_add(f, sr_json_get(doc.root, "scripts"), i);
 }
 
-/* ---- Rust and Go: one tool, one way ---- */
+/* ---- Rust and Go: one tool, one way, which the presets know ---- */
 
 void init_detect_rust(struct init_found *f)
 {
     cleanup_free char *text = init_file(f, "Cargo.toml");
-    if (text[0] == '\0')
-        return;
-    init_preset_add(f, "rust");
-    init_check_add(f, "Test", "Cargo.toml", ARGV("cargo", "test", "--offline"));
-    init_check_add(f, "Lint", "Cargo.toml", ARGV("cargo", "clippy", "--offline", "--", "-D", "warnings"));
+    if (text[0])
+        init_preset_add(f, "rust");
 }
 
 void init_detect_go(struct init_found *f)
 {
     cleanup_free char *text = init_file(f, "go.mod");
-    if (text[0] == '\0')
-        return;
-    init_preset_add(f, "go");
-    init_check_add(f, "Test", "go.mod", ARGV("go", "test", "./..."));
-    init_check_add(f, "Lint", "go.mod", ARGV("go", "vet", "./..."));
+    if (text[0])
+        init_preset_add(f, "go");
 }

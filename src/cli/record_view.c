@@ -21,9 +21,12 @@ static bool is_path(const char *record)
 static int path_read(const char *path, struct sr_buf *text, struct sr_error *err)
 {
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct sr_error inner = { 0 };
     if (fd < 0)
         return sr_error_sys(err, "record.unreadable", "reading the record %s", path);
-    return sr_file_read_fd(fd, path, SR_RECORD_MAX, text, err);
+    if (sr_file_read_fd(fd, path, SR_RECORD_MAX, text, &inner) < 0)
+        return sr_error_set(err, "record.unreadable", "reading a record: %s", inner.text);
+    return 0;
 }
 
 static int run_read(const char *id, struct sr_buf *text, struct sr_error *err)
@@ -31,10 +34,11 @@ static int run_read(const char *id, struct sr_buf *text, struct sr_error *err)
     cleanup_state struct sr_state state = { .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1 };
     cleanup_fd int dir = -1;
     char whole[SR_RUN_ID_MAX];
+    struct sr_error inner = { 0 };
     if (sr_state_open(&state, err) < 0 || sr_run_dir_find(&state, id, &dir, whole, err) < 0)
         return -1;
-    if (sr_file_read_at(dir, "record.json", SR_RECORD_MAX, text, err) < 0)
-        return sr_error_wrap(err, "run %s", whole);
+    if (sr_file_read_at(dir, "record.json", SR_RECORD_MAX, text, &inner) < 0)
+        return sr_error_set(err, "record.unreadable", "reading the record of run %s: %s", whole, inner.text);
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests from arguments. */
 #include "cli/request.h"
+#include "base/text.h"
 #include "cli/commands.h"
 
 #include <stdlib.h>
@@ -22,10 +23,12 @@ static double cpus_number(const char *s)
 
 static cJSON *limit_value(const struct cli_option *o, const char *value)
 {
+    struct sr_error checked = { 0 };
+    uint64_t number;
     if (o->type == CLI_CPUS)
         return cJSON_CreateNumber(cpus_number(value));
-    if (o->type == CLI_NUMBER)
-        return cJSON_CreateNumber((double)strtoul(value, NULL, 10));
+    if (o->type == CLI_NUMBER && sr_text_u64(value, 0, UINT32_MAX, &number, &checked) == 0)
+        return cJSON_CreateNumber((double)number);
     return cJSON_CreateString(value);
 }
 

@@ -20,8 +20,7 @@ const struct cli_status_row cli_status_rows[] = {
 };
 
 const struct cli_reason_row cli_reason_rows[] = {
-    { "command.success", "the command succeeded and the environment is as it was", NULL },
-    { "command.exit", "the command said no", NULL },
+    { "command.exit", "the command ended by itself, with success (passed) or without (failed)", NULL },
     { "command.signal", "the command was killed by a signal", NULL },
     { "command.not_found", "the command was not found",
       "check the binding's command, and PATH in its env.set; `sandrun plan BINDING` shows both" },
@@ -38,13 +37,14 @@ const struct cli_reason_row cli_reason_rows[] = {
     { "limit.output", "the output limit was reached", "raise limits.output in the policy, or print less" },
     { "limit.wall", "the time limit was reached", "raise limits.wall in the policy, or make the check faster" },
     { "limit.idle", "the command was silent for too long", "raise limits.idle in the policy, or print progress" },
-    { "interrupted", "sandrun was told to stop", "run it again" },
+    { "run.interrupted", "sandrun was told to stop", "run it again" },
     { "binding", "the binding is not contained", NULL },
     { "rootfs", "the root filesystem is not the one that was pinned", "`sandrun image pin --host BINDING` prints the pin of this host" },
     { "engine", "this machine cannot contain the command", "`sandrun doctor` names what is missing and the remedy" },
     { "policy", "the policy does not hold", NULL },
     { "repro.drift", "the plan, pin, policy or tree is not what the record has", NULL },
-    { "sandbox", "the sandbox failed", "`sandrun doctor` tries each part of it by itself" },
+    { "run", "sandrun failed", NULL },
+    { "plan", "the tree or a path of the plan cannot be used", NULL },
     { "state", "the state directory cannot be used", NULL },
     { "usage", "the command line was wrong", "`sandrun help COMMAND` lists what it takes" },
     { NULL, "sandrun failed", NULL },

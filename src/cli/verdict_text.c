@@ -16,13 +16,17 @@ static const enum cli_style status_styles[SR_STATUS_COUNT] = {
     [SR_STATUS_BLOCKED] = CLI_WARN,
 };
 
+static bool about_code(const struct sr_run_result *r)
+{
+    return r->verdict.status == SR_STATUS_PASSED || r->verdict.status == SR_STATUS_FAILED;
+}
+
 /* "(contained, record 0f3a...)" */
 static char *headline_tail(const struct sr_run_result *r)
 {
-    bool ran = r->verdict.status == SR_STATUS_PASSED || r->verdict.status == SR_STATUS_FAILED;
     struct sr_buf b = SR_BUF(512);
     sr_buf_putc(&b, '(');
-    if (ran)
+    if (about_code(r))
         sr_buf_puts(&b, cli_bool_at(r->record, "enforced.contained") ? "contained" : "NOT contained");
     else
         sr_buf_printf(&b, "%s, exit %d", r->verdict.reason, r->verdict.exit);
@@ -84,20 +88,25 @@ void cli_repair_lines(struct cli_page *p, const cJSON *changes)
     }
 }
 
-static void finding_lines(struct cli_page *p, const cJSON *record)
+/* True when there was one: the error is the first of them. */
+static bool finding_lines(struct cli_page *p, const cJSON *record)
 {
     const cJSON *f;
+    bool said = false;
     cJSON_ArrayForEach(f, cli_at(record, "preflight.findings"))
     {
         const char *path = cli_string_at(f, "path"), *text = cli_string_at(f, "text");
         const char *expected = cli_string_at(f, "expected"), *found = cli_string_at(f, "found");
-        const char *remedy = cli_string_at(f, "remedy");
+        const char *remedy = cli_string_at(f, "remedy"), *code = cli_string_at(f, "code");
         cli_line(p, CLI_PLAIN, "  %s: %s", path ? path : "?", text ? text : "");
+        cli_line(p, CLI_PLAIN, "    code: %s", code ? code : "?");
+        said = true;
         if (expected || found)
             cli_line(p, CLI_PLAIN, "    expected %s, found %s", expected ? expected : "-", found ? found : "-");
         if (remedy)
             cli_lines(p, CLI_PLAIN, "    do: ", remedy);
     }
+    return said;
 }
 
 /* True when the code is among the refusals printed: the error would say the same thing again. */
@@ -122,11 +131,6 @@ static void error_lines(struct cli_page *p, const struct sr_error *err)
         cli_lines(p, CLI_PLAIN, "  do: ", err->hint);
 }
 
-static bool ran_opted_out(const struct sr_run_result *r)
-{
-    return r->verdict.status == SR_STATUS_PASSED || r->verdict.status == SR_STATUS_FAILED;
-}
-
 void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_run_result *r)
 {
     const char *remedy = cli_reason(r->verdict.reason)->remedy;
@@ -134,14 +138,14 @@ void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_
     headline(p, binding, r);
     if (cli_bool_at(r->record, "policy.edited"))
         cli_line(p, CLI_WARN, "  the tree's sandrun.json differs from the commit's and was not used");
-    if (ran_opted_out(r))
+    if (about_code(r))
         return;
     if (r->verdict.status == SR_STATUS_BLOCKED)
         said = refusal_lines(p, r->record, r->error.code);
     if (strcmp(r->verdict.reason, "env.repaired") == 0)
         cli_repair_lines(p, cli_at(r->record, "changes"));
     if (strcmp(r->verdict.reason, "env.mismatch") == 0)
-        finding_lines(p, r->record);
+        said = finding_lines(p, r->record);
     if (sr_error_is_set(&r->error) && !said)
         error_lines(p, &r->error);
     if (remedy && !said && !r->error.hint[0])

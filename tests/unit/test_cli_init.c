@@ -69,8 +69,8 @@ Test(cli_init, python_uses_the_environments_own_interpreter)
     put(&t, "pyproject.toml", "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\n");
     put(&t, ".venv/pyvenv.cfg", "home = /usr/bin\n");
     init_detect(t.fd, &f);
-    EXPECT(&f, "Test", ".venv/bin/python -m pytest");
-    EXPECT(&f, "Lint", ".venv/bin/ruff check .");
+    EXPECT(&f, "Test", ".venv/bin/python -m pytest -q");
+    EXPECT(&f, "Lint", ".venv/bin/ruff check --no-cache .");
     EXPECT(&f, "Validate", ".venv/bin/python -m mypy .");
     cr_assert(sr_strv_has(&f.presets, "python"));
     init_found_clear(&f);
@@ -117,17 +117,43 @@ Test(cli_init, npms_placeholder_is_no_test)
     tree_remove(&t);
 }
 
-Test(cli_init, makefile_targets_fill_what_is_left)
+Test(cli_init, npms_own_scripts_are_the_presets)
+{
+    struct tree t;
+    struct init_found f;
+    tree_make(&t);
+    put(&t, "package.json", "{\"scripts\":{\"test\":\"jest\",\"lint\":\"eslint .\"}}");
+    init_detect(t.fd, &f);
+    cr_assert_eq(f.n_checks, 0);
+    cr_assert(sr_strv_has(&f.presets, "node"));
+    init_found_clear(&f);
+    tree_remove(&t);
+}
+
+Test(cli_init, a_language_with_a_preset_leaves_the_makefile_alone)
 {
     struct tree t;
     struct init_found f;
     tree_make(&t);
     put(&t, "Cargo.toml", "[package]\n");
+    put(&t, "Makefile", "lint:\n\ttrue\n");
+    init_detect(t.fd, &f);
+    cr_assert_eq(f.n_checks, 0);
+    cr_assert_eq(f.presets.n, 1);
+    init_found_clear(&f);
+    tree_remove(&t);
+}
+
+Test(cli_init, assignments_and_recipes_are_no_targets)
+{
+    struct tree t;
+    struct init_found f;
+    tree_make(&t);
     put(&t, "Makefile", "test := no\nfoo validate: all\n\ttest:\nlint:\n\ttrue\ncheck: lint\n");
     init_detect(t.fd, &f);
-    EXPECT(&f, "Test", "cargo test --offline");
+    EXPECT(&f, "Test", "make check");
     EXPECT(&f, "Validate", "make validate");
-    EXPECT(&f, "Lint", "cargo clippy --offline -- -D warnings");
+    EXPECT(&f, "Lint", "make lint");
     init_found_clear(&f);
     tree_remove(&t);
 }
@@ -182,8 +208,7 @@ Test(cli_init, the_text_is_json_with_comments_also_when_nothing_was_found)
     cr_assert_eq(f.n_checks, 0);
     parses(&f);
     init_found_clear(&f);
-    put(&t, "go.mod", "module x\n");
-    put(&t, "Makefile", "validate:\n");
+    put(&t, "Makefile", "validate:\ntest:\nlint:\n");
     init_detect(t.fd, &f);
     cr_assert_eq(f.n_checks, 3);
     parses(&f);
