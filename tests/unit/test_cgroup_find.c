@@ -68,9 +68,11 @@ static void group(const char *dir, const char *type, const char *controllers, co
 static char *find(const char *self, const char *mounts, enum sr_controller c, bool v2, bool privileged, struct sr_buf *why)
 {
     struct sr_cgroup_view view = { root, self, mounts, privileged };
-    char *path = sr_cgroup_find(&view, c, v2, why);
+    unsigned have;
+    cleanup_free char *path = v2 ? sr_cgroup_find_v2(&view, &have, why) : sr_cgroup_find_v1(&view, c, why);
     cr_assert(!path || strncmp(path, root, strlen(root)) == 0);
-    return path;
+    cr_assert(!v2 || (path != NULL) == (have != 0));
+    return v2 && !(have & 1u << c) ? NULL : steal_ptr(&path);
 }
 
 static void expect(const char *self, const char *mounts, enum sr_controller c, bool v2, bool privileged, const char *want)
@@ -95,7 +97,7 @@ Test(cgroup_find, v2_delegated_and_empty_own_group_hands_down)
     group("/sys/fs/cgroup/box", "domain\n", "memory pids\n", "", "");
     expect("0::/box\n", V2_MOUNT, SR_CTL_MEMORY, true, false, "/sys/fs/cgroup/box");
     cleanup_free char *written = get("/sys/fs/cgroup/box/cgroup.subtree_control");
-    cr_expect_str_eq(written, "+memory");
+    cr_expect_str_eq(written, "+memory +pids");
 }
 
 Test(cgroup_find, v2_processes_in_the_way_go_beside)
@@ -113,7 +115,7 @@ Test(cgroup_find, v2_parent_that_hands_nothing_down_is_not_changed)
     group("/sys/fs/cgroup", NULL, "cpu memory pids\n", "", "1\n");
     group("/sys/fs/cgroup/a", "domain\n", "memory pids\n", "", "");
     group("/sys/fs/cgroup/a/b", "domain\n", "memory pids\n", "", "42\n");
-    expect_why("0::/a/b\n", V2_MOUNT, SR_CTL_PIDS, true, false, "/sys/fs/cgroup/a does not hand pids down");
+    expect_why("0::/a/b\n", V2_MOUNT, SR_CTL_PIDS, true, false, "/sys/fs/cgroup/a does not hand all its controllers down");
     cleanup_free char *untouched = get("/sys/fs/cgroup/a/cgroup.subtree_control");
     cr_expect_str_eq(untouched, "");
     cleanup_free char *top = get("/sys/fs/cgroup/cgroup.subtree_control");
@@ -127,7 +129,20 @@ Test(cgroup_find, v2_root_user_falls_to_the_root_of_the_hierarchy)
     group("/sys/fs/cgroup/a/b", "domain\n", "", "", "42\n");
     expect("0::/a/b\n", V2_MOUNT, SR_CTL_CPU, true, true, "/sys/fs/cgroup");
     cleanup_free char *written = get("/sys/fs/cgroup/cgroup.subtree_control");
-    cr_expect_str_eq(written, "+cpu");
+    cr_expect_str_eq(written, "+memory +pids +cpu");
+}
+
+/* One process, one v2 group: a nearer directory with some of the controllers gives way to a farther one with all. */
+Test(cgroup_find, v2_all_controllers_are_in_one_directory)
+{
+    group("/sys/fs/cgroup", NULL, "cpu memory pids\n", "cpu memory pids\n", "1\n");
+    group("/sys/fs/cgroup/a", "domain\n", "memory pids\n", "memory pids\n", "");
+    group("/sys/fs/cgroup/a/b", "domain\n", "memory pids\n", "", "42\n");
+    expect("0::/a/b\n", V2_MOUNT, SR_CTL_CPU, true, true, "/sys/fs/cgroup");
+    expect("0::/a/b\n", V2_MOUNT, SR_CTL_MEMORY, true, true, "/sys/fs/cgroup");
+    /* Who may not go there has what is near, and no more. */
+    expect("0::/a/b\n", V2_MOUNT, SR_CTL_MEMORY, true, false, "/sys/fs/cgroup/a");
+    expect_why("0::/a/b\n", V2_MOUNT, SR_CTL_CPU, true, false, "has no cpu controller");
 }
 
 /* A cgroup namespace: the mount point is the caller's own group, not the real root, and has its processes. */
@@ -141,7 +156,6 @@ Test(cgroup_find, v2_missing_delegation_and_missing_controller_are_told_apart)
 {
     group("/sys/fs/cgroup", NULL, "cpu pids\n", "pids\n", "");
     expect_why("0::/\n", V2_MOUNT, SR_CTL_MEMORY, true, true, "has no memory controller");
-    cleanup_free char *dir = sr_asprintf("%s/sys/fs/cgroup", root);
     /* As an ordinary user, for root may write anywhere. */
     cr_assert_eq(chmod(root, 0755), 0);
     pid_t pid = fork();
@@ -150,7 +164,8 @@ Test(cgroup_find, v2_missing_delegation_and_missing_controller_are_told_apart)
             _exit(1);
         cleanup_buf struct sr_buf why = SR_BUF(1024);
         struct sr_cgroup_view view = { root, "0::/\n", V2_MOUNT, false };
-        char *path = sr_cgroup_find(&view, SR_CTL_PIDS, true, &why);
+        unsigned have;
+        char *path = sr_cgroup_find_v2(&view, &have, &why);
         _exit(!path && why.data && strstr(why.data, "is not delegated") ? 0 : 2);
     }
     int status;

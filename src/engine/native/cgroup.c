@@ -114,6 +114,9 @@ struct maker {
     const struct sr_limits *limits;
     struct sr_cgroup_view view;
     struct sr_cgroup *cg;
+    const char *parent2; /* NULL: nothing to be had on v2 */
+    unsigned have2;      /* controllers there */
+    const char *why2;    /* what v2 lacks */
 };
 
 /* The index of the group below parent: an existing one of this run, or made now. -1: not made (why). -2: inventory (err). */
@@ -151,7 +154,13 @@ static int group_make(struct maker *m, const char *parent, bool v2, struct sr_bu
 /* One controller in one version: index, -1 with why, -2 with err. */
 static int controller_try(struct maker *m, enum sr_controller c, bool v2, struct sr_buf *why, struct sr_error *err)
 {
-    cleanup_free char *parent = sr_cgroup_find(&m->view, c, v2, why);
+    cleanup_free char *parent = NULL;
+    if (!v2)
+        parent = sr_cgroup_find_v1(&m->view, c, why);
+    else if (m->have2 & 1u << c)
+        parent = sr_strdup(m->parent2);
+    else
+        sr_buf_puts(why, m->why2);
     if (!parent)
         return -1;
     int i = group_make(m, parent, v2, why, err);
@@ -209,6 +218,10 @@ static int cpuacct_place(struct maker *m, struct sr_error *err)
 static int all_place(struct maker *m, struct sr_error *err)
 {
     struct sr_cgroup *cg = m->cg;
+    cleanup_buf struct sr_buf why2 = SR_BUF(256);
+    cleanup_free char *parent2 = sr_cgroup_find_v2(&m->view, &m->have2, &why2);
+    m->parent2 = parent2;
+    m->why2 = why2.data ? why2.data : "refused";
     if (controller_place(m, SR_CTL_MEMORY, &cg->memory, &cg->by_memory, err) < 0 ||
         controller_place(m, SR_CTL_PIDS, &cg->pids, &cg->by_pids, err) < 0 ||
         controller_place(m, SR_CTL_CPU, &cg->cpu, &cg->by_cpus, err) < 0)
@@ -228,8 +241,12 @@ int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits, str
         sr_file_read_fd(mounts_fd, "/proc/self/mountinfo", PROCS_MAX, &mounts, &ignored) < 0)
         sr_buf_reset(&mounts);
     struct sr_cgroup cg = { .memory = -1, .pids = -1, .cpu = -1, .cpuacct = -1 };
-    struct maker m = { run, limits, { "", self.data ? self.data : "", mounts.data ? mounts.data : "", geteuid() == 0 },
-                       &cg };
+    struct maker m = {
+        .run = run,
+        .limits = limits,
+        .view = { "", self.data ? self.data : "", mounts.data ? mounts.data : "", geteuid() == 0 },
+        .cg = &cg,
+    };
     if (all_place(&m, err) < 0) {
         sr_cgroup_destroy(&cg, run);
         return -1;

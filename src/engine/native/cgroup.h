@@ -21,10 +21,15 @@ struct sr_cgroup_view {
 };
 
 /*
- * The directory below which the group is to be made: an owned path, or NULL with one clause of why in `why`
- * ("not mounted", "/sys/fs/cgroup/x is not delegated", ...). On v2 it hands the controller down when this returns.
+ * The directory below which the group is to be made, owned; NULL when there is none. `why` gets clauses on what was
+ * lacking on the way ("not mounted", "/sys/fs/cgroup/x is not delegated to this user", ...).
+ *
+ * A process is in one group of the v2 hierarchy, so there is one directory for all controllers: the nearest that has them
+ * all, else the nearest that has most (*ret_have: bits 1 << controller). On return it hands them down. v1 has a
+ * hierarchy, and so a directory, per controller.
  */
-char *sr_cgroup_find(const struct sr_cgroup_view *view, enum sr_controller c, bool v2, struct sr_buf *why);
+char *sr_cgroup_find_v2(const struct sr_cgroup_view *view, unsigned *ret_have, struct sr_buf *why);
+char *sr_cgroup_find_v1(const struct sr_cgroup_view *view, enum sr_controller c, struct sr_buf *why);
 
 /* Writes the limit into a group. 0 or -1 with errno; *ret_file: the file it failed on. Nothing to write: 0. */
 int sr_cgroup_configure(int dirfd, enum sr_controller c, bool v2, const struct sr_limits *limits, const char **ret_file);

@@ -11,7 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { FILE_MAX = 1024 * 1024, FIELDS_MAX = 64 };
+enum {
+    FILE_MAX = 1024 * 1024,
+    FIELDS_MAX = 64,
+    NEEDED = 1 << SR_CTL_MEMORY | 1 << SR_CTL_PIDS | 1 << SR_CTL_CPU,
+};
 
 static const char *const controller_names[SR_CTL_COUNT] = { "memory", "pids", "cpu", "cpuacct" };
 
@@ -148,74 +152,113 @@ static bool exists(const char *dir, const char *name)
     return access(path, F_OK) == 0;
 }
 
-static int enable(const char *dir, const char *controller)
+/* All in one write, which the kernel takes whole or not at all. */
+static int enable(const char *dir, unsigned mask)
 {
+    cleanup_buf struct sr_buf text = SR_BUF(128);
+    for (int c = 0; c < SR_CTL_COUNT; c++)
+        if (mask & 1u << c)
+            sr_buf_printf(&text, "%s+%s", text.len ? " " : "", controller_names[c]);
     cleanup_free char *path = sr_path_join(dir, "cgroup.subtree_control");
-    cleanup_free char *text = sr_asprintf("+%s", controller);
     cleanup_fd int fd = open(path, O_WRONLY | O_CLOEXEC);
-    return fd < 0 ? -1 : sr_write_all(fd, text, strlen(text));
+    return fd < 0 ? -1 : sr_write_all(fd, text.data, text.len);
+}
+
+/* The controllers needed that a file of names lists. */
+static unsigned controllers_in(const char *dir, const char *file)
+{
+    cleanup_free char *text = read_file(dir, file);
+    unsigned mask = 0;
+    for (int c = 0; c < SR_CTL_CPUACCT; c++)
+        if (list_has(text, " \n", controller_names[c]))
+            mask |= 1u << c;
+    return mask;
+}
+
+static void why_add(struct sr_buf *why, const char *dir, const char *text)
+{
+    sr_buf_printf(why, "%s%s %s", why->len ? ", " : "", dir, text);
+}
+
+static void why_missing(struct sr_buf *why, const char *dir, unsigned missing)
+{
+    for (int c = 0; c < SR_CTL_CPUACCT; c++)
+        if (missing & 1u << c)
+            sr_buf_printf(why, "%s%s has no %s controller", why->len ? ", " : "", dir, controller_names[c]);
 }
 
 /*
- * Can groups with the controller be made below dir? Only a group without processes of its own may hand controllers down
- * (the root excepted, which alone has no cgroup.type), and only in a group that is ours to change is it done.
+ * Which controllers can groups made below dir have? Only a group without processes of its own may hand controllers down (the
+ * root excepted, which alone has no cgroup.type), and only in a group that is ours to change is it done.
  */
-static bool usable_v2(const char *dir, const char *controller, bool ours, struct sr_buf *why)
+static unsigned usable_v2(const char *dir, bool ours, struct sr_buf *why)
 {
-    cleanup_free char *available = read_file(dir, "cgroup.controllers");
-    cleanup_free char *handed = read_file(dir, "cgroup.subtree_control");
-    cleanup_free char *procs = read_file(dir, "cgroup.procs");
-    if (!list_has(available, " \n", controller)) {
-        sr_buf_printf(why, "%s%s has no %s controller", why->len ? ", " : "", dir, controller);
-        return false;
-    }
+    unsigned available = controllers_in(dir, "cgroup.controllers");
+    unsigned handed = available & controllers_in(dir, "cgroup.subtree_control");
+    why_missing(why, dir, NEEDED & ~available);
+    if (!available)
+        return 0;
     /* Moving a process needs the right to write cgroup.procs of the common ancestor too. */
     if (!writable(dir, "") || !writable(dir, "cgroup.procs")) {
-        sr_buf_printf(why, "%s%s is not delegated to this user", why->len ? ", " : "", dir);
-        return false;
+        why_add(why, dir, "is not delegated to this user");
+        return 0;
     }
-    if (list_has(handed, " \n", controller))
-        return true;
+    if (handed == available)
+        return handed;
     if (!ours) {
-        sr_buf_printf(why, "%s%s does not hand %s down", why->len ? ", " : "", dir, controller);
-        return false;
+        why_add(why, dir, "does not hand all its controllers down");
+        return handed;
     }
-    bool inner = exists(dir, "cgroup.type");
+    cleanup_free char *procs = read_file(dir, "cgroup.procs");
     errno = EBUSY;
-    if ((!inner || !*procs) && enable(dir, controller) == 0)
-        return true;
-    if (errno == EBUSY)
-        sr_buf_printf(why, "%s%s has processes of its own and so cannot hand %s down", why->len ? ", " : "", dir,
-                      controller);
-    else
-        sr_buf_printf(why, "%s%s does not let %s be handed down (%s)", why->len ? ", " : "", dir, controller,
-                      strerror(errno));
-    return false;
+    if ((!exists(dir, "cgroup.type") || !*procs) && enable(dir, available & ~handed) == 0)
+        return available;
+    why_add(why, dir, errno == EBUSY ? "has processes of its own and so cannot hand controllers down"
+                                     : "does not let its controllers be handed down");
+    return handed;
 }
 
-static char *find_v2(const struct sr_cgroup_view *view, enum sr_controller c, struct sr_buf *why)
+struct choice {
+    char *dir;
+    unsigned have;
+};
+
+static void choice_consider(struct choice *best, const char *dir, bool ours, struct sr_buf *why)
+{
+    if (best->have == NEEDED)
+        return;
+    unsigned have = usable_v2(dir, ours, why);
+    if (__builtin_popcount(have) <= __builtin_popcount(best->have))
+        return;
+    sr_freep(&best->dir);
+    best->dir = sr_strdup(dir);
+    best->have = have;
+}
+
+char *sr_cgroup_find_v2(const struct sr_cgroup_view *view, unsigned *ret_have, struct sr_buf *why)
 {
     __attribute__((cleanup(mount_clear))) struct mount m = { 0 };
-    if (c == SR_CTL_CPUACCT || !mount_find(view->mountinfo, NULL, &m)) {
+    *ret_have = 0;
+    if (!mount_find(view->mountinfo, NULL, &m)) {
         sr_buf_puts(why, "not mounted");
         return NULL;
     }
     cleanup_free char *own = own_dir(view, &m, NULL);
     cleanup_free char *top = sr_asprintf("%s%s", view->root, m.point);
-    if (usable_v2(own, controller_names[c], true, why))
-        return steal_ptr(&own);
-    if (strcmp(own, top) == 0)
-        return NULL;
-    char *slash = strrchr(own, '/');
-    *slash = '\0';
-    if (strcmp(own, top) != 0 && usable_v2(own, controller_names[c], false, why))
-        return steal_ptr(&own);
-    if (view->privileged && usable_v2(top, controller_names[c], true, why))
-        return steal_ptr(&top);
-    return NULL;
+    struct choice best = { 0 };
+    choice_consider(&best, own, true, why);
+    if (strcmp(own, top) != 0) {
+        *strrchr(own, '/') = '\0';
+        if (strcmp(own, top) != 0)
+            choice_consider(&best, own, false, why);
+        if (view->privileged)
+            choice_consider(&best, top, true, why);
+    }
+    *ret_have = best.have;
+    return best.dir;
 }
 
-static char *find_v1(const struct sr_cgroup_view *view, enum sr_controller c, struct sr_buf *why)
+char *sr_cgroup_find_v1(const struct sr_cgroup_view *view, enum sr_controller c, struct sr_buf *why)
 {
     __attribute__((cleanup(mount_clear))) struct mount m = { 0 };
     if (!mount_find(view->mountinfo, controller_names[c], &m)) {
@@ -227,9 +270,4 @@ static char *find_v1(const struct sr_cgroup_view *view, enum sr_controller c, st
         return steal_ptr(&own);
     sr_buf_printf(why, "%s cannot be written (%s)", own, strerror(errno));
     return NULL;
-}
-
-char *sr_cgroup_find(const struct sr_cgroup_view *view, enum sr_controller c, bool v2, struct sr_buf *why)
-{
-    return v2 ? find_v2(view, c, why) : find_v1(view, c, why);
 }

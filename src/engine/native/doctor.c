@@ -32,7 +32,6 @@ static const struct {
     { "mounts", "extra mounts" },
     { "protect", "protected paths" },
     { "pivot_root", "the new root entered, the old one gone" },
-    { "limits", "the supervisor's limits in force" },
     { "rlimits", "resource limits" },
     { "identity", "an identity that is nobody on the host, no capability, no_new_privs" },
     { "seccomp", "the system call filter" },

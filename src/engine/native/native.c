@@ -73,11 +73,11 @@ static int pipes_open(struct pipes *p, struct sr_error *err)
     return 0;
 }
 
-static int namespaces(const struct native *n)
+static uint64_t namespaces(const struct native *n)
 {
     if (n->plain)
         return 0;
-    int flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    uint64_t flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
     if (n->plan->network != SR_NETWORK_HOST)
         flags |= CLONE_NEWNET;
     if (!n->id.privileged)
@@ -101,7 +101,7 @@ static int spawn_and_supervise(struct native *n, struct sr_engine_io *io, struct
                                struct sr_error *err)
 {
     struct native_supervision s = { .n = n, .io = io, .outcome = o, .pidfd = -1 };
-    s.pid = native_spawn(namespaces(n), &s.pidfd);
+    s.pid = native_spawn(namespaces(n), sr_cgroup_clone_fd(&n->cg), &s.pidfd);
     if (s.pid < 0)
         return spawn_failed(n, err);
     if (s.pid == 0) {

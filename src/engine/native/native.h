@@ -50,8 +50,6 @@ enum native_msg_type {
     MSG_SCRATCH = 1, /* child -> supervisor: descriptors of the scratch, with tree_mode */
     MSG_STEP,        /* child -> supervisor: step number `status` is done */
     MSG_FAILED,      /* child -> supervisor: set-up failed, error whole; nothing was executed */
-    MSG_READY,       /* child -> supervisor: the root stands; waits for MSG_GO */
-    MSG_GO,          /* supervisor -> child: limits hold, go on */
     MSG_OBSERVED,    /* command process, before exec -> supervisor: what verification saw */
     MSG_STARTED,     /* command process -> supervisor: about to exec; MSG_NOT_STARTED takes it back */
     MSG_NOT_STARTED, /* command process -> supervisor: exec failed; error whole, status is the enum sr_end */
@@ -84,7 +82,8 @@ int native_recv(int sock, struct native_msg *m, int *fds, size_t max, size_t *re
 int64_t native_now(void);
 
 /* ---- spawn.c: the only clone and unshare ---- */
-pid_t native_spawn(int namespaces, int *ret_pidfd); /* as fork, into the namespaces */
+pid_t native_spawn(uint64_t namespaces, int cgroup_fd, int *ret_pidfd); /* as fork, into the namespaces (and the v2 group) */
+int native_cgroup_namespace(void); /* rooted at the caller's own groups, so after it entered them */
 SR_CHECK int native_userns_make(uid_t inside_extra, gid_t inside_extra_gid, int *ret_fd, struct sr_error *err);
 SR_CHECK int native_userns_map_self(uid_t uid, gid_t gid, struct sr_error *err); /* in the child of an ordinary caller */
 

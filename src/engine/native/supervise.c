@@ -109,16 +109,6 @@ static void on_scratch(struct loop *l, const struct native_msg *m, const int *fd
     l->s->outcome->home_fd = fds[1];
 }
 
-static void on_ready(struct loop *l)
-{
-    struct native_msg go = { .type = MSG_GO };
-    struct sr_error err = { 0 };
-    if (sr_cgroup_attach(&l->s->n->cg, l->s->pid, &err) < 0)
-        fail(l, &err);
-    else if (native_send(l->s->sock, &go, NULL, 0) < 0)
-        kill_all(l);
-}
-
 static void on_observed(struct loop *l, const struct native_msg *m)
 {
     struct sr_outcome *o = l->s->outcome;
@@ -174,9 +164,6 @@ static void on_message(struct loop *l)
         break;
     case MSG_FAILED:
         fail(l, &m.err);
-        break;
-    case MSG_READY:
-        on_ready(l);
         break;
     case MSG_OBSERVED:
         on_observed(l, &m);
