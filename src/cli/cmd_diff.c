@@ -15,8 +15,9 @@ static const struct {
     char mark;
     enum cli_style style;
 } marks[] = {
-    { SR_CHANGE_ADDED, '+', CLI_GOOD },  { SR_CHANGE_DELETED, '-', CLI_BAD }, { SR_CHANGE_MODIFIED, '~', CLI_WARN },
-    { SR_CHANGE_MODE, 'm', CLI_WARN }, { SR_CHANGE_TYPE, 't', CLI_WARN },
+    { SR_CHANGE_ADDED, '+', CLI_GOOD },    { SR_CHANGE_DELETED, '-', CLI_BAD },
+    { SR_CHANGE_MODIFIED, '~', CLI_WARN }, { SR_CHANGE_MODE, 'm', CLI_WARN },
+    { SR_CHANGE_TYPE, 't', CLI_WARN },
 };
 
 static void change_line(struct cli_page *p, const cJSON *change)
@@ -30,8 +31,8 @@ static void change_line(struct cli_page *p, const cJSON *change)
             mark = marks[i].mark;
             style = marks[i].style;
         }
-    cli_line(p, style, "  %c %s%s%s%s", mark, cli_bool_at(change, "in_home") ? "~/" : "", path ? path : "?",
-             target ? " -> " : "", target ? target : "");
+    cli_line(p, style, "  %c %s%s%s%s", mark, cli_bool_at(change, "in_home") ? "~/" : "",
+             path ? path : "?", target ? " -> " : "", target ? target : "");
 }
 
 static void class_lines(struct cli_page *p, const cJSON *changes, const char *cls)

@@ -25,7 +25,8 @@ static void pin_add(struct pins *p, const struct sr_plan *plan)
         sr_json_append_string(lines, plan->pin_lines.v[i]);
     }
     cli_line(&p->page, CLI_PLAIN, "  \"rootfs\": { \"host\": \"%s\" }", plan->pin_observed);
-    cli_line(&p->page, CLI_PLAIN, same ? "  the policy has this pin" : "  the policy has: %s", plan->pin ? plan->pin : "no pin");
+    cli_line(&p->page, CLI_PLAIN, same ? "  the policy has this pin" : "  the policy has: %s",
+             plan->pin ? plan->pin : "no pin");
     sr_json_add_string(o, "binding", plan->binding);
     sr_json_add_string(o, "host", plan->pin_observed);
     sr_json_add_string(o, "policy", plan->pin);
@@ -34,7 +35,8 @@ static void pin_add(struct pins *p, const struct sr_plan *plan)
     sr_json_append(p->list, o);
 }
 
-/* Bindings whose root filesystem is an image, or that name no command, have no host pin to print. */
+/* Bindings whose root filesystem is an image, or that name no command, have no host pin to print.
+ */
 static bool pin_applies(const struct sr_plan *plan)
 {
     return plan->rootfs != SR_ROOTFS_IMAGE && plan->command.n > plan->n_args;
@@ -45,12 +47,18 @@ static int pin_one(struct pins *p, const char *binding, bool asked_for)
     struct sr_error err = { 0 };
     struct sr_plan plan = { 0 };
     int r = 0;
-    if (sr_resolve_binding(&p->s.request.req, &p->s.state, &p->s.resolved, binding, &plan, &err) < 0)
+    if (sr_resolve_binding(&p->s.request.req, &p->s.state, &p->s.resolved, binding, &plan, &err) <
+        0)
         r = -1;
     else if (!pin_applies(&plan))
-        r = asked_for ? sr_error_set(&err, "rootfs.no_host_pin", "%s names no command, or an image: there is no host pin for it", binding) : 0;
+        r = asked_for
+                ? sr_error_set(&err, "rootfs.no_host_pin",
+                               "%s names no command, or an image: there is no host pin for it",
+                               binding)
+                : 0;
     else if (!plan.pin_observed)
-        r = sr_error_set(&err, "rootfs.pin_unverified", "the fingerprint of this host for %s could not be computed", binding);
+        r = sr_error_set(&err, "rootfs.pin_unverified",
+                         "the fingerprint of this host for %s could not be computed", binding);
     else
         pin_add(p, &plan);
     sr_plan_clear(&plan);
@@ -90,7 +98,8 @@ int cli_image(const struct cli_args *args)
     struct sr_error err = { 0 };
     int status;
     if (!cli_flag(args, "host")) {
-        sr_error_set(&err, "usage.missing_option", "sandrun image pin needs --host: this version pins no other image");
+        sr_error_set(&err, "usage.missing_option",
+                     "sandrun image pin needs --host: this version pins no other image");
         status = cli_error(&err);
     } else if (cli_session_open(args, -1, &p.s, &err) < 0) {
         status = cli_error(&err);

@@ -123,7 +123,8 @@ static void section_examples(const struct cli_command *cmd, struct sr_buf *out)
     for (const char *line = cmd->examples; *line; line += strcspn(line, "\n") + 1) {
         const char *hash = strstr(line, "  # ");
         size_t end = strcspn(line, "\n");
-        sr_buf_printf(out, "  # %.*s\n  %.*s\n", (int)(line + end - hash - 4), hash + 4, (int)(hash - line), line);
+        sr_buf_printf(out, "  # %.*s\n  %.*s\n", (int)(line + end - hash - 4), hash + 4,
+                      (int)(hash - line), line);
     }
 }
 
@@ -153,11 +154,13 @@ void cli_help_command(const struct cli_command *cmd, struct sr_buf *out)
 void cli_help_overview(struct sr_buf *out)
 {
     sr_buf_puts(out, "Usage: sandrun COMMAND [OPTIONS] [ARGUMENTS]\n\n"
-                     "Runs a repository's checks contained, and says the truth about what happened.\n\nCommands:\n");
+                     "Runs a repository's checks contained, and says the truth about what "
+                     "happened.\n\nCommands:\n");
     for (const struct cli_command *c = cli_commands; c->name; c++)
         row(out, c->name, COMMAND_COLUMN, c->summary);
-    sr_buf_puts(out, "\nsandrun help COMMAND explains one of them. A repository declares its checks in\n"
-                     "sandrun.json; sandrun init writes the first one.\n");
+    sr_buf_puts(out,
+                "\nsandrun help COMMAND explains one of them. A repository declares its checks in\n"
+                "sandrun.json; sandrun init writes the first one.\n");
 }
 
 int cli_help_print(const struct cli_command *cmd)

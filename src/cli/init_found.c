@@ -11,7 +11,7 @@
 
 /* The languages' own runners come first; build files speak where no language did. */
 static void (*const detectors[])(struct init_found *f) = {
-    init_detect_python, init_detect_node, init_detect_rust,  init_detect_go,
+    init_detect_python, init_detect_node,  init_detect_rust,  init_detect_go,
     init_detect_make,   init_detect_cmake, init_detect_meson,
 };
 
@@ -42,7 +42,8 @@ bool init_has_check(const struct init_found *f, const char *name)
     return false;
 }
 
-void init_check_add(struct init_found *f, const char *name, const char *why, const char *const *argv)
+void init_check_add(struct init_found *f, const char *name, const char *why,
+                    const char *const *argv)
 {
     if (init_has_check(f, name))
         return;
@@ -104,13 +105,16 @@ static void put_head(const struct init_found *f, struct sr_buf *out)
         sr_buf_printf(out, "%s%s", i ? ", " : "", f->files.v[i]);
     if (f->files.n)
         sr_buf_puts(out, ". Read it, change it, commit it.\n");
-    sr_buf_puts(out, "//   sandrun plan Test                shows what a run of Test uses, and who set it\n"
-                     "//   sandrun image pin --host Test    prints the \"rootfs\" line of another machine\n");
+    sr_buf_puts(
+        out,
+        "//   sandrun plan Test                shows what a run of Test uses, and who set it\n"
+        "//   sandrun image pin --host Test    prints the \"rootfs\" line of another machine\n");
 }
 
 static void put_check(struct sr_buf *out, const struct init_check *c)
 {
-    static const char zeros[] = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    static const char zeros[] =
+        "sha256:0000000000000000000000000000000000000000000000000000000000000000";
     sr_buf_printf(out, "    // %s\n    ", c->why);
     put_string(out, c->name);
     sr_buf_puts(out, ": {\n");

@@ -27,7 +27,8 @@ static char *headline_tail(const struct sr_run_result *r)
     struct sr_buf b = SR_BUF(512);
     sr_buf_putc(&b, '(');
     if (about_code(r))
-        sr_buf_puts(&b, cli_bool_at(r->record, "enforced.contained") ? "contained" : "NOT contained");
+        sr_buf_puts(&b,
+                    cli_bool_at(r->record, "enforced.contained") ? "contained" : "NOT contained");
     else
         sr_buf_printf(&b, "%s, exit %d", r->verdict.reason, r->verdict.exit);
     if (r->record_path)
@@ -59,8 +60,8 @@ static void headline(struct cli_page *p, const char *binding, const struct sr_ru
         cli_duration_text(ns, took);
         snprintf(text, sizeof text, " in %s", took);
     }
-    cli_line(p, status_styles[r->verdict.status], "sandrun: %s %s%s%s %s", binding, sr_status_name(r->verdict.status),
-             ending, text, tail);
+    cli_line(p, status_styles[r->verdict.status], "sandrun: %s %s%s%s %s", binding,
+             sr_status_name(r->verdict.status), ending, text, tail);
 }
 
 static void repair_one(struct cli_page *p, const cJSON *repair)
@@ -69,9 +70,11 @@ static void repair_one(struct cli_page *p, const cJSON *repair)
     const char *kind = cli_string_at(repair, "ecosystem");
     const cJSON *example;
     uint64_t lost = cli_u64_at(repair, "lost");
-    cli_line(p, CLI_PLAIN, "  %s%s%s%s: %s: %" PRIu64 " files lost, %" PRIu64 " new, %" PRIu64 " changed",
-             cli_bool_at(repair, "in_home") ? "~/" : "", path ? path : "?", kind ? ", " : "", kind ? kind : "",
-             cls ? cls : "env", lost, cli_u64_at(repair, "added"), cli_u64_at(repair, "modified"));
+    cli_line(p, CLI_PLAIN,
+             "  %s%s%s%s: %s: %" PRIu64 " files lost, %" PRIu64 " new, %" PRIu64 " changed",
+             cli_bool_at(repair, "in_home") ? "~/" : "", path ? path : "?", kind ? ", " : "",
+             kind ? kind : "", cls ? cls : "env", lost, cli_u64_at(repair, "added"),
+             cli_u64_at(repair, "modified"));
     cJSON_ArrayForEach(example, cli_at(repair, "examples"))
     {
         if (cJSON_IsString(example))
@@ -102,7 +105,8 @@ static bool finding_lines(struct cli_page *p, const cJSON *record)
         cli_line(p, CLI_PLAIN, "    code: %s", code ? code : "?");
         said = true;
         if (expected || found)
-            cli_line(p, CLI_PLAIN, "    expected %s, found %s", expected ? expected : "-", found ? found : "-");
+            cli_line(p, CLI_PLAIN, "    expected %s, found %s", expected ? expected : "-",
+                     found ? found : "-");
         if (remedy)
             cli_lines(p, CLI_PLAIN, "    do: ", remedy);
     }
@@ -137,7 +141,8 @@ void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_
     bool said = false;
     headline(p, binding, r);
     if (cli_bool_at(r->record, "policy.edited"))
-        cli_line(p, CLI_WARN, "  the tree's sandrun.json differs from the commit's and was not used");
+        cli_line(p, CLI_WARN,
+                 "  the tree's sandrun.json differs from the commit's and was not used");
     if (about_code(r))
         return;
     if (r->verdict.status == SR_STATUS_BLOCKED)
