@@ -31,15 +31,15 @@ static void change_line(struct cli_page *p, const cJSON *change)
             mark = marks[i].mark;
             style = marks[i].style;
         }
-    cli_line(p, style, "  %c %s%s%s%s", mark, cli_bool_at(change, "in_home") ? "~/" : "",
-             path ? path : "?", target ? " -> " : "", target ? target : "");
+    cli_line(p, style, "  %c %s%s%s%s", mark, cli_in_home(change) ? "~/" : "", path ? path : "?",
+             target ? " -> " : "", target ? target : "");
 }
 
 static void class_lines(struct cli_page *p, const cJSON *changes, const char *cls)
 {
     const cJSON *change;
     bool headed = false;
-    cJSON_ArrayForEach(change, cli_at(changes, "entries"))
+    cJSON_ArrayForEach(change, cli_at(changes, "list"))
     {
         const char *own = cli_string_at(change, "class");
         if (!own || strcmp(own, cls) != 0)
@@ -70,7 +70,7 @@ static void diff_page(struct cli_page *p, const cJSON *record)
         class_lines(p, changes, sr_change_class_name((enum sr_change_class)c));
     if (cli_bool_at(changes, "truncated"))
         cli_line(p, CLI_WARN, "%" PRIu64 " changes in all; the record lists %d of them", total,
-                 cJSON_GetArraySize(cli_at(changes, "entries")));
+                 cJSON_GetArraySize(cli_at(changes, "list")));
     else if (total == 0)
         cli_line(p, CLI_PLAIN, "the command changed nothing");
 }

@@ -149,6 +149,14 @@ static int repro_run(struct repro *r)
     return status;
 }
 
+/* A record whose plan is not the one of its digest is refused like any other digest that no longer
+ * matches. */
+static int refused_or_failed(const struct sr_error *err)
+{
+    int status = cli_error(err);
+    return strcmp(err->code, "record.invalid.digest") == 0 ? SR_EXIT_BLOCKED : status;
+}
+
 int cli_repro(const struct cli_args *args)
 {
     struct repro r = { .args = args };
@@ -156,7 +164,7 @@ int cli_repro(const struct cli_args *args)
     int status;
     if (cli_record_load(args->positional[0], &r.doc, &err) < 0 || request_rebuild(&r, &err) < 0 ||
         drifts_look(&r, &err) < 0)
-        status = cli_error(&err);
+        status = refused_or_failed(&err);
     else if (!drifts_judge(&r))
         status = SR_EXIT_BLOCKED;
     else

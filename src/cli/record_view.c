@@ -88,3 +88,9 @@ bool cli_bool_at(const cJSON *item, const char *path)
 {
     return cJSON_IsTrue(cli_at(item, path));
 }
+
+bool cli_in_home(const cJSON *item)
+{
+    const char *where = cli_string_at(item, "where");
+    return where && strcmp(where, "home") == 0;
+}

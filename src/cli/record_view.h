@@ -17,5 +17,7 @@ const char *cli_string_at(const cJSON *item, const char *path); /* NULL unless a
 uint64_t cli_u64_at(const cJSON *item,
                     const char *path); /* 0 unless a number; digits in a string count */
 bool cli_bool_at(const cJSON *item, const char *path);
+/* Of a change or a repair: is its path one of the private HOME. */
+bool cli_in_home(const cJSON *item);
 
 #endif

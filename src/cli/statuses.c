@@ -27,8 +27,8 @@ const struct cli_status_row cli_status_rows[] = {
 };
 
 const struct cli_reason_row cli_reason_rows[] = {
-    { "command.exit", "the command ended by itself, with success (passed) or without (failed)",
-      NULL },
+    { "command.success", "the command succeeded and the environment is as it was", NULL },
+    { "command.exit", "the command said no", NULL },
     { "command.signal", "the command was killed by a signal", NULL },
     { "command.not_found", "the command was not found",
       "check the binding's command, and PATH in its env.set; `sandrun plan BINDING` shows both" },
