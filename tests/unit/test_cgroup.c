@@ -154,6 +154,30 @@ Test(cgroup, attaching_a_process_that_is_gone_names_it)
     cr_expect(strstr(err.text, cg.dirs[0]), "%s", err.text);
 }
 
+/* No line in the inventory, no group: the second run's file can only be read. */
+Test(cgroup, nothing_is_made_that_cannot_be_noted)
+{
+    struct sr_run_dir other;
+    struct sr_error err = { 0 };
+    cr_assert_eq(sr_run_dir_create(&state, &other, &err), 0, "%s", err.text);
+    int noted = other.live_fd;
+    other.live_fd = openat(state.live_fd, other.id, O_RDONLY | O_CLOEXEC);
+    cr_assert_geq(other.live_fd, 0);
+    struct sr_cgroup none = { .n = 99 };
+    cr_expect_eq(sr_cgroup_create(&other, &limits, &none, &err), -1);
+    cr_expect(sr_error_is_set(&err));
+    cr_expect_eq(none.n, 99, "an output is not written on failure");
+    for (size_t i = 0; i < cg.n; i++) {
+        cleanup_free char *parent =
+            sr_strndup(cg.dirs[i], (size_t)(strrchr(cg.dirs[i], '/') - cg.dirs[i]));
+        cleanup_free char *path = sr_asprintf("%s/sandrun-%s", parent, other.id);
+        cr_expect_eq(access(path, F_OK), -1, "%s was made", path);
+    }
+    close(other.live_fd);
+    other.live_fd = noted;
+    sr_run_dir_close(&state, &other);
+}
+
 /* How many forks until EAGAIN, the child itself being one of 20; bounded, so that a broken limit is
  * a failure and no bomb. */
 static int body_forks(void)

@@ -105,7 +105,7 @@ static long vm_read_try(void)
 {
     char to[4];
     struct iovec l = { to, 4 }, r = { scratch, 4 };
-    return syscall(SYS_process_vm_readv, getpid(), &l, 1, &r, 1, 0);
+    return syscall(SYS_process_vm_readv, getpid(), &l, 1UL, &r, 1UL, 0UL);
 }
 
 static long perf_try(void)
@@ -147,7 +147,7 @@ CALL(add_key, syscall(SYS_add_key, "user", "sandrun-test", "x", 1, -2))
 CALL(bpf, syscall(SYS_bpf, -1, NULL, 0))
 CALL(userfaultfd, syscall(SYS_userfaultfd, O_CLOEXEC))
 CALL(uring, syscall(SYS_io_uring_setup, 4, uring_params))
-CALL(uring_enter, syscall(SYS_io_uring_enter, -1, 0, 0, 0, NULL, 0))
+CALL(uring_enter, syscall(SYS_io_uring_enter, -1, 0, 0, 0, NULL, 0UL))
 CALL(by_handle, syscall(SYS_open_by_handle_at, -1, NULL, 0))
 CALL(personality_aslr, syscall(SYS_personality, 0x40000))
 CALL(packet, socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0))
@@ -165,7 +165,7 @@ CALL(swapon, syscall(SYS_swapon, NULL, 0))
 CALL(acct, syscall(SYS_acct, path_node))
 CALL(module, syscall(SYS_finit_module, -1, "", 0))
 CALL(pidfd_getfd, syscall(SYS_pidfd_getfd, -1, 0, 0))
-CALL(move_pages, syscall(SYS_move_pages, 0, 0, NULL, NULL, NULL, 0))
+CALL(move_pages, syscall(SYS_move_pages, 0, 0UL, NULL, NULL, NULL, 0UL))
 CALL(fanotify, syscall(SYS_fanotify_init, 0, 0))
 CALL(quotactl, syscall(SYS_quotactl, -1, NULL, 0, NULL))
 CALL(unknown, syscall(1000))
