@@ -180,7 +180,7 @@ binding() {
 pin() { # pin DIR NAME
     local digest
     digest=$(cd -- "$1" && "$SANDRUN" image pin --host "$2" --json 2>"$work/stderr" |
-        $PY -c 'import json,sys; d=json.load(sys.stdin); print(d.get("pin") or d.get("digest") or d["rootfs"]["host"])')
+        $PY -c 'import json,sys; d=json.load(sys.stdin); print(d["pins"][0]["host"])')
     [[ $digest =~ ^sha256:[0-9a-f]{64}$ ]] || fail "sandrun image pin --host $2 --json gave no pin: $digest" "$(cat "$work/stderr")"
     $PY "$top/tests/lib/binding.py" "$1/sandrun.json" "$2" "{\"rootfs\": {\"host\": \"$digest\"}}" merge
 }
