@@ -143,7 +143,7 @@ lint: ## cppcheck, clang-tidy and shellcheck (scripts/deps lint)
 	$(Q)cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr --error-exitcode=1 \
 	    --suppress=missingIncludeSystem -D_GNU_SOURCE -Iinclude -Isrc src
 	$(Q)clang-tidy --quiet $(SRCS) -- $(CPPFLAGS) $(CSTD)
-	$(Q)shellcheck -x -S warning scripts/deps scripts/test scripts/demo .ci/run tests/box/*.sh tests/tools/*.sh
+	$(Q)shellcheck -x -S warning -e SC2154 scripts/deps scripts/test scripts/demo .ci/run tests/box/*.sh tests/tools/*.sh
 
 # ---- installing ----
 

@@ -34,10 +34,17 @@ t "a37 a time limit" ends "sleep $marker" 124 errored
 t "a37 a signal of its own" ends 'kill -SEGV $$' 139 failed
 
 running() { marked | grep -q .; }
+# A shell lets its background jobs ignore INT, and what is ignored is inherited: started with all signals at their default.
+started() {
+    exec $PY -c 'import os, signal, sys
+for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(s, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$SANDRUN" "$@"
+}
 interrupted() { # interrupted SIGNAL
     project p
     sh_binding p Run "(setsid sleep $marker &); trap '' TERM INT HUP; sleep $marker; sleep $marker"
-    "$SANDRUN" run --tree p Run >"$work/stdout" 2>"$work/stderr" &
+    started run --tree p Run >"$work/stdout" 2>"$work/stderr" &
     local pid=$!
     wait_for 10 running || fail "it does not run" "$(cat "$work/stderr")"
     kill "-$1" $pid
@@ -53,35 +60,7 @@ interrupted() { # interrupted SIGNAL
     nothing_left
     cleaned
 }
-# bash lets background jobs ignore INT, and an ignored signal is inherited: sandrun is started with it at its default.
-interrupted_int() {
-    local binary=$SANDRUN
-    cat >"$work/bin/with-int" <<SH
-#!/usr/bin/python3
-import os, signal, sys
-signal.signal(signal.SIGINT, signal.SIG_DFL)
-os.execv("$binary", ["$binary", *sys.argv[1:]])
-SH
-    chmod 755 "$work/bin/with-int"
-    SANDRUN=$work/bin/with-int
-    interrupted_with_binary "$binary"
-}
-interrupted_with_binary() {
-    project p
-    SANDRUN=$1 sh_binding p Run "(setsid sleep $marker &); trap '' TERM INT HUP; sleep $marker; sleep $marker"
-    "$work/bin/with-int" run --tree p Run >"$work/stdout" 2>"$work/stderr" &
-    local pid=$!
-    SANDRUN=$1
-    wait_for 10 running || fail "it does not run" "$(cat "$work/stderr")"
-    kill -INT $pid
-    wait $pid
-    rc=$?
-    is "reason" "$(record reason)" interrupted
-    is "record's exit is the exit" "$(record exit)" "$rc"
-    nothing_left
-    cleaned
-}
-t "a37 SIGINT" interrupted_int
+t "a37 SIGINT" interrupted INT
 t "a37 SIGTERM" interrupted TERM
 t "a37 SIGHUP" interrupted HUP
 

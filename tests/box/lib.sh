@@ -127,7 +127,9 @@ sr() {
     last_out=$work/stdout last_err=$work/stderr
     timeout -s KILL "${SR_TIMEOUT:-60}" "$SANDRUN" "$@" >"$last_out" 2>"$last_err"
     rc=$?
+    # shellcheck disable=SC2034
     out=$(tr -d '\0' <"$last_out")
+    # shellcheck disable=SC2034
     err=$(tr -d '\0' <"$last_err")
 }
 # A sanitizer's finding is never an expected exit.

@@ -40,15 +40,13 @@ t "a39 another result: exit 1, each difference a line" differs
 drifted() { # drifted WHAT SCRIPT
     recorded
     eval "$2"
-    local before
-    before=$(newest_record)
     sr repro first.json
     is "exit (stderr: $err)" "$rc" 120
     matches "named" "$err$out" "$1"
     lacks "nothing ran" "$out" hello
 }
 t "a39 the policy moved on: refused by name" drifted 'policy' \
-    '$PY "$top/tests/lib/binding.py" p/sandrun.json Test "{\"command\": [\"sh\", \"-c\", \"exit 0\"]}" merge; commit p; sed -i "s/\"policy_ref\": *\"[^\"]*\"/\"policy_ref\": \"HEAD\"/" first.json'
+    '$PY "$top/tests/lib/binding.py" p/sandrun.json Test "{\"command\": [\"sh\", \"-c\", \"exit 0\"]}" merge; commit p'
 t "a39 the tree moved on: refused by name" drifted 'tree' 'echo more >>p/README; commit p'
 t "a39 another pin in the record: refused by name" drifted 'pin|plan|record' \
     '$PY - <<PY
