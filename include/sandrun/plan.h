@@ -88,6 +88,7 @@ struct sr_plan {
  * environment are builtin; a policy's env.set overrides PATH and LANG, never HOME/USER/LOGNAME/TMPDIR. */
 #define SR_INSIDE_HOME "/home/check"
 #define SR_INSIDE_USER "check"
+#define SR_INSIDE_HOSTNAME "sandrun"
 #define SR_INSIDE_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 struct sr_binding;

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT */
+/* The host's root filesystem as a check sees it: the paths of the shipped table, read-only. */
+#include "engine/native/native.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "sandrun/image.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#define READONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+static int copy_link(struct native *n, const char *path, struct sr_error *err)
+{
+    char target[4096];
+    ssize_t len = readlink(path, target, sizeof target - 1);
+    if (len < 0)
+        return sr_error_sys(err, "engine.unavailable.rootfs", "cannot read the link %s", path);
+    target[len] = '\0';
+    const char *slash = strrchr(path, '/');
+    cleanup_free char *parent = sr_strndup(path + 1, slash > path ? (size_t)(slash - path) - 1 : 0);
+    if (*parent && sr_mkdir_p(n->root_fd, parent, 0755, err) < 0)
+        return -1;
+    if (symlinkat(target, n->root_fd, path + 1) < 0)
+        return sr_error_sys(err, "engine.unavailable.rootfs", "cannot make the link %s", path);
+    return 0;
+}
+
+static int bind_path(struct native *n, const char *path, bool dir, struct sr_error *err)
+{
+    cleanup_fd int mnt = -1;
+    if (native_clone_mount(AT_FDCWD, path, dir, READONLY, -1, &mnt, err) < 0)
+        return -1;
+    return native_attach(n->root_fd, mnt, path, dir, err);
+}
+
+static int view_path(struct native *n, const char *path, unsigned serial, struct sr_error *err)
+{
+    cleanup_fd int mnt = -1;
+    if (native_view_mount(n, path, serial, &mnt, err) < 0)
+        return -1;
+    return native_attach(n->root_fd, mnt, path, true, err);
+}
+
+int step_host_paths(struct native *n, struct sr_error *err)
+{
+    for (size_t i = 0; i < sr_host_paths_n; i++) {
+        const struct sr_host_path *p = &sr_host_paths[i];
+        struct stat st;
+        if (lstat(p->path, &st) < 0) {
+            if (errno == ENOENT)
+                continue; /* the table has what any distribution has */
+            return sr_error_sys(err, "engine.unavailable.rootfs", "cannot look at %s", p->path);
+        }
+        int done;
+        if (S_ISLNK(st.st_mode))
+            done = copy_link(n, p->path, err);
+        else if (S_ISDIR(st.st_mode) && p->kind == SR_HOST_OPT)
+            done = view_path(n, p->path, 1000 + (unsigned)i, err);
+        else if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))
+            done = bind_path(n, p->path, S_ISDIR(st.st_mode), err);
+        else
+            done = sr_error_set(err, "engine.unavailable.rootfs", "%s is neither a file, a directory nor a link", p->path);
+        if (done < 0)
+            return -1;
+    }
+    return 0;
+}

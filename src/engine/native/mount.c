@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/* Mounts made and attached on descriptors: no path of the host is walked twice, no option string is joined. */
+#include "engine/native/native.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#ifndef MOVE_MOUNT_T_EMPTY_PATH
+#define MOVE_MOUNT_T_EMPTY_PATH 0x00000040 /* Linux 5.2 */
+#endif
+
+int native_tmpfs(const char *what, uint64_t size, uint64_t inodes, unsigned mode, unsigned attr, int *ret_fd, struct sr_error *err)
+{
+    char text[32];
+    cleanup_fd int fs = fsopen("tmpfs", FSOPEN_CLOEXEC);
+    if (fs < 0)
+        return sr_error_sys(err, "engine.unavailable.tmpfs", "cannot open a tmpfs for %s", what);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)size);
+    int set = fsconfig(fs, FSCONFIG_SET_STRING, "size", text, 0);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)inodes);
+    set |= fsconfig(fs, FSCONFIG_SET_STRING, "nr_inodes", text, 0);
+    snprintf(text, sizeof text, "%o", mode);
+    set |= fsconfig(fs, FSCONFIG_SET_STRING, "mode", text, 0);
+    if (set < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+        return sr_error_sys(err, "engine.unavailable.tmpfs", "cannot make a tmpfs for %s", what);
+    int fd = fsmount(fs, FSMOUNT_CLOEXEC, attr);
+    if (fd < 0)
+        return sr_error_sys(err, "engine.unavailable.tmpfs", "cannot mount a tmpfs for %s", what);
+    *ret_fd = fd;
+    return 0;
+}
+
+int native_clone_mount(int dirfd, const char *path, bool recursive, uint64_t attr, int idmap, int *ret_fd, struct sr_error *err)
+{
+    unsigned flags = recursive ? AT_RECURSIVE : 0;
+    unsigned empty = path[0] ? AT_SYMLINK_NOFOLLOW : AT_EMPTY_PATH;
+    cleanup_fd int fd = open_tree(dirfd, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | flags | empty);
+    if (fd < 0)
+        return sr_error_sys(err, "engine.unavailable.bind_mount", "cannot take a mount of %s", path[0] ? path : "a directory");
+    struct mount_attr a = { .attr_set = attr };
+    if (idmap >= 0) {
+        a.attr_set |= MOUNT_ATTR_IDMAP;
+        a.userns_fd = (uint64_t)idmap;
+    }
+    if (mount_setattr(fd, "", AT_EMPTY_PATH | flags, &a, sizeof a) < 0) {
+        const char *code = idmap >= 0 ? "engine.unavailable.idmapped_mount" : "engine.unavailable.mount_setattr";
+        return sr_error_sys(err, code, "cannot set the attributes of a mount of %s", path[0] ? path : "a directory");
+    }
+    *ret_fd = steal_fd(&fd);
+    return 0;
+}
+
+/* The mount point below the new root, made when missing. Everything on the way is ours or read-only; links are never followed. */
+static int mount_point(int root_fd, const char *path, bool dir, struct sr_error *err)
+{
+    const char *relative = path + strspn(path, "/");
+    const char *slash = strrchr(relative, '/');
+    cleanup_free char *parent = dir ? sr_strdup(relative) : sr_strndup(relative, slash ? (size_t)(slash - relative) : 0);
+    if (*parent && sr_mkdir_p(root_fd, parent, 0755, err) < 0)
+        return sr_error_wrap(err, "making the mount point %s", path);
+    const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
+    if (!dir) {
+        cleanup_fd int made = sr_openat2(root_fd, relative, O_WRONLY | O_CREAT | O_NOFOLLOW, 0644, resolve);
+        if (made < 0 && errno != EROFS && errno != EACCES)
+            return sr_error_sys(err, "engine.unavailable.mount_point", "cannot make the mount point %s", path);
+    }
+    int fd = sr_openat2(root_fd, relative, O_PATH | O_NOFOLLOW | (dir ? O_DIRECTORY : 0), 0, resolve);
+    if (fd < 0)
+        return sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the mount point %s", path);
+    return fd;
+}
+
+int native_attach(int root_fd, int mnt, const char *path, bool dir, struct sr_error *err)
+{
+    cleanup_fd int at = mount_point(root_fd, path, dir, err);
+    if (at < 0)
+        return -1;
+    if (move_mount(mnt, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+        return sr_error_sys(err, "engine.unavailable.move_mount", "cannot attach a mount at %s", path);
+    return 0;
+}
+
+static int overlay_options(const struct native *n, int fs, const char *lower, bool writable)
+{
+    /* relative to the scratch, which is the working directory: no byte of a tree's path can split an option */
+    int set = fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", lower, 0);
+    if (writable) {
+        set |= fsconfig(fs, FSCONFIG_SET_STRING, "upperdir", "u", 0);
+        set |= fsconfig(fs, FSCONFIG_SET_STRING, "workdir", "w", 0);
+        set |= fsconfig(fs, FSCONFIG_SET_STRING, "index", "off", 0);
+        set |= fsconfig(fs, FSCONFIG_SET_STRING, "metacopy", "off", 0);
+        /* renaming a directory of the tree: whole with redirects, EXDEV without; an ordinary caller may not have them */
+        if (n->id.privileged)
+            set |= fsconfig(fs, FSCONFIG_SET_STRING, "redirect_dir", "on", 0);
+    }
+    if (!n->id.privileged) /* Linux 5.11: overlays in a user namespace keep their marks in user.* */
+        set |= fsconfig(fs, FSCONFIG_SET_FLAG, "userxattr", NULL, 0);
+    return set;
+}
+
+int native_overlay(struct native *n, const char *lower, bool writable, int *ret_fd, struct sr_error *err)
+{
+    cleanup_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
+    if (fs < 0) {
+        sr_error_sys(err, "engine.unavailable.overlay", "cannot open an overlay");
+        return sr_error_hint(err, "load the kernel's overlay module (modprobe overlay)");
+    }
+    if (fchdir(n->scratch_fd) < 0)
+        return sr_error_sys(err, "engine.unavailable.overlay", "cannot enter the scratch");
+    if (overlay_options(n, fs, lower, writable) < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+        return sr_error_sys(err, "engine.unavailable.overlay", "the kernel refuses an overlay over %s", n->plan->tree);
+    unsigned attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY);
+    int fd = fsmount(fs, FSMOUNT_CLOEXEC, attr);
+    if (fd < 0)
+        return sr_error_sys(err, "engine.unavailable.overlay", "cannot mount an overlay over %s", n->plan->tree);
+    *ret_fd = fd;
+    return 0;
+}
+
+int native_view_mount(struct native *n, const char *source, unsigned serial, int *ret_fd, struct sr_error *err)
+{
+    /*
+     * connect(2) ignores that a mount is read-only: a host daemon's socket below it would answer. An overlay gives every
+     * name an inode of its own, to which no socket is bound. Two lowers, since an overlay without an upper needs two.
+     */
+    char name[24], lowers[32];
+    cleanup_fd int clone = -1;
+    uint64_t attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    if (native_clone_mount(AT_FDCWD, source, !n->id.privileged, attr, n->id.userns_fd, &clone, err) < 0) {
+        if (n->id.userns_fd < 0)
+            return -1;
+        /* a filesystem without idmapped mounts: its files stay foreign to the check, which sees less, never more */
+        sr_error_clear(err);
+        if (native_clone_mount(AT_FDCWD, source, false, attr, -1, &clone, err) < 0)
+            return -1;
+    }
+    snprintf(name, sizeof name, "v%u", serial);
+    snprintf(lowers, sizeof lowers, "v%u:empty", serial);
+    if (native_attach(n->scratch_fd, clone, name, true, err) < 0)
+        return -1;
+    if (native_overlay(n, lowers, false, ret_fd, err) < 0)
+        return sr_error_wrap(err, "making a view of %s", source);
+    return 0;
+}

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT */
+/* The tree at its own path: copy-on-write, read-only or direct; then the policy's mounts and what is protected in it. */
+#include "engine/native/native.h"
+
+#include "base/fs.h"
+#include "base/mem.h"
+#include "engine/native/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#define TREE_ATTR (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+/* The tree in this mount namespace; it must be what the supervisor opened, whoever renamed what meanwhile. */
+static int open_tree_again(const struct native *n, struct sr_error *err)
+{
+    struct stat here, there;
+    cleanup_fd int fd = sr_openat2(AT_FDCWD, n->plan->tree, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    if (fd < 0 || fstat(fd, &here) < 0 || fstat(n->tree_fd, &there) < 0)
+        return sr_error_sys(err, "plan.tree", "cannot open the tree %s", n->plan->tree);
+    if (here.st_dev != there.st_dev || here.st_ino != there.st_ino)
+        return sr_error_set(err, "plan.tree", "the tree %s was replaced while the run was being set up", n->plan->tree);
+    return steal_fd(&fd);
+}
+
+/* The merged root shows the upper's attributes, so the upper gets those of the tree. */
+static int dress_upper(const struct native *n, struct sr_error *err)
+{
+    struct stat st;
+    if (fstat(n->tree_fd, &st) < 0)
+        return sr_error_sys(err, "plan.tree", "cannot look at the tree %s", n->plan->tree);
+    const struct timespec times[2] = { st.st_atim, st.st_mtim };
+    if (fchmodat(n->scratch_fd, "u", st.st_mode & 0777, 0) < 0 || utimensat(n->scratch_fd, "u", times, 0) < 0)
+        return sr_error_sys(err, "engine.unavailable.overlay", "cannot give the upper the attributes of the tree");
+    return 0;
+}
+
+/* The tree as a mount of its own at l of the scratch: what overlays stand on. */
+static int attach_lower(struct native *n, uint64_t attr, struct sr_error *err)
+{
+    cleanup_fd int tree = open_tree_again(n, err);
+    cleanup_fd int lower = -1;
+    if (tree < 0)
+        return -1;
+    /*
+     * An ordinary caller's mount namespace got its mounts locked together, and a clone must take them all (mount_namespaces(7));
+     * trees with mounts below them are refused before (the overlay would show what lies under those).
+     */
+    if (native_clone_mount(tree, "", !n->id.privileged, TREE_ATTR | attr, n->id.userns_fd, &lower, err) < 0)
+        return -1;
+    return native_attach(n->scratch_fd, lower, "l", true, err);
+}
+
+static int hold_by_overlay(struct native *n, int *ret_mnt, struct sr_error *err)
+{
+    if (attach_lower(n, MOUNT_ATTR_RDONLY, err) < 0 || dress_upper(n, err) < 0)
+        return -1;
+    n->tree_mode = SR_TREE_OVERLAY;
+    return native_overlay(n, "l", true, ret_mnt, err);
+}
+
+static int hold_by_copy(struct native *n, int *ret_mnt, struct sr_error *err)
+{
+    cleanup_fd int upper = openat(n->scratch_fd, "u", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (upper < 0)
+        return sr_error_sys(err, "engine.unavailable.copy", "cannot open the copy of the tree");
+    const struct native_copy_ids ids = { .shift = n->id.privileged, .base = SR_ID_BASE, .count = SR_ID_COUNT, .uid = n->id.host_uid, .gid = n->id.host_gid };
+    if (native_copy_tree(n->tree_fd, upper, &ids, err) < 0 || dress_upper(n, err) < 0)
+        return -1;
+    n->tree_mode = SR_TREE_COPY;
+    return native_clone_mount(n->scratch_fd, "u", false, TREE_ATTR, -1, ret_mnt, err);
+}
+
+/* What makes the copy mode the answer: this tree's filesystem, not the host, refuses. */
+static bool refused_by_filesystem(const struct sr_error *err)
+{
+    return strcmp(err->code, "engine.unavailable.idmapped_mount") == 0 || strcmp(err->code, "engine.unavailable.overlay") == 0;
+}
+
+static int hold(struct native *n, int *ret_mnt, struct sr_error *err)
+{
+    if (n->plan->tree_mode == SR_TREE_COPY)
+        return hold_by_copy(n, ret_mnt, err);
+    if (hold_by_overlay(n, ret_mnt, err) == 0)
+        return 0;
+    if (!refused_by_filesystem(err))
+        return -1;
+    struct sr_error first = *err;
+    sr_error_clear(err);
+    if (hold_by_copy(n, ret_mnt, err) == 0)
+        return 0;
+    cleanup_free char *why = sr_strdup(err->text);
+    *err = first;
+    return sr_error_wrap(err, "the tree can be held neither by a copy (%s) nor by an overlay", why);
+}
+
+static int direct(struct native *n, int *ret_mnt, struct sr_error *err)
+{
+    cleanup_fd int tree = open_tree_again(n, err);
+    if (tree < 0)
+        return -1;
+    n->tree_mode = SR_TREE_DIRECT;
+    return native_clone_mount(tree, "", true, TREE_ATTR, n->id.userns_fd, ret_mnt, err);
+}
+
+static int read_only(struct native *n, int *ret_mnt, struct sr_error *err)
+{
+    n->tree_mode = SR_TREE_READONLY;
+    if (attach_lower(n, MOUNT_ATTR_RDONLY, err) < 0)
+        return -1;
+    return native_overlay(n, "l:empty", false, ret_mnt, err);
+}
+
+static int (*const tree_modes[SR_WRITES_COUNT])(struct native *n, int *ret_mnt, struct sr_error *err) = {
+    [SR_WRITES_HOLD] = hold,
+    [SR_WRITES_KEEP] = hold,
+    [SR_WRITES_NONE] = read_only,
+    [SR_WRITES_DIRECT] = direct,
+};
+
+int step_tree(struct native *n, struct sr_error *err)
+{
+    cleanup_fd int mnt = -1;
+    if (tree_modes[n->plan->writes](n, &mnt, err) < 0)
+        return -1;
+    if (native_attach(n->root_fd, mnt, n->plan->tree_target, true, err) < 0)
+        return -1;
+    struct native_msg m = { .type = MSG_SCRATCH, .status = (int)n->tree_mode };
+    cleanup_fd int upper = openat(n->scratch_fd, "u", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_fd int home = openat(n->scratch_fd, "home", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const int fds[] = { upper, home };
+    if (upper < 0 || home < 0 || native_send(n->sock, &m, fds, 2) < 0)
+        return sr_error_sys(err, "engine.broken", "cannot hand the scratch to the supervisor");
+    return 0;
+}
+
+static int attach_policy_mount(struct native *n, const struct sr_mount *m, unsigned serial, struct sr_error *err)
+{
+    struct stat st;
+    cleanup_fd int mnt = -1;
+    if (stat(m->source, &st) < 0)
+        return sr_error_sys(err, "plan.mount", "cannot mount %s", m->source);
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+        return sr_error_set(err, "plan.mount", "cannot mount %s: it is neither a directory nor a regular file", m->source);
+    cleanup_free char *real = realpath(m->source, NULL);
+    if (!real)
+        return sr_error_sys(err, "plan.mount", "cannot resolve %s", m->source);
+    int made;
+    if (m->readonly && S_ISDIR(st.st_mode))
+        made = native_view_mount(n, real, serial, &mnt, err);
+    else
+        made = native_clone_mount(AT_FDCWD, real, S_ISDIR(st.st_mode), TREE_ATTR | (m->readonly ? MOUNT_ATTR_RDONLY : 0), n->id.userns_fd, &mnt, err);
+    if (made < 0)
+        return sr_error_wrap(err, "mounting %s", m->source);
+    return native_attach(n->root_fd, mnt, m->target, S_ISDIR(st.st_mode), err);
+}
+
+int step_mounts(struct native *n, struct sr_error *err)
+{
+    const struct sr_plan *p = n->plan;
+    for (size_t i = 0; i < p->n_mounts; i++)
+        if (attach_policy_mount(n, &p->mounts[i], (unsigned)i, err) < 0)
+            return -1;
+    if (p->git_common_dir) {
+        struct sr_mount common = { .source = p->git_common_dir, .target = p->git_common_dir, .readonly = true };
+        return attach_policy_mount(n, &common, (unsigned)p->n_mounts, err);
+    }
+    return 0;
+}
+
+int step_protect(struct native *n, struct sr_error *err)
+{
+    const struct sr_plan *p = n->plan;
+    cleanup_fd int tree = sr_openat2(n->root_fd, p->tree_target + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
+    if (tree < 0)
+        return sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the tree inside");
+    for (size_t i = 0; i < p->protect.n; i++) {
+        const char *path = p->protect.v[i];
+        struct stat st;
+        /* a link in the way or at the end is not followed: what it leads to is not what the policy names */
+        cleanup_fd int at = sr_openat2(tree, path, O_PATH | O_NOFOLLOW, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+        if (at < 0 && (errno == ENOENT || errno == ELOOP || errno == ENOTDIR))
+            continue;
+        if (at < 0 || fstat(at, &st) < 0)
+            return sr_error_sys(err, "plan.protect", "cannot protect %s", path);
+        cleanup_fd int mnt = -1;
+        cleanup_free char *target = sr_path_join(p->tree_target, path);
+        if (native_clone_mount(at, "", false, TREE_ATTR | MOUNT_ATTR_RDONLY, -1, &mnt, err) < 0 ||
+            native_attach(n->root_fd, mnt, target, S_ISDIR(st.st_mode), err) < 0)
+            return sr_error_wrap(err, "protecting %s", path);
+    }
+    return 0;
+}
