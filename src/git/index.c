@@ -108,7 +108,7 @@ static int entries_read(struct reader *r, size_t count, struct git_index *ix, st
         if (!entry_read(r, ix, &mode)) {
             if (ix->names.overflow)
                 return sr_error_set(err, "git.too_large", "the names in the index are longer than %zu bytes in all",
-                                    GIT_INDEX_MAX);
+                                    ix->names.max);
             return sr_error_set(err, "git.corrupt", "entry %zu of the index is malformed", i);
         }
         if (!order_ok(ix))
@@ -168,7 +168,7 @@ int git_index_parse(const unsigned char *data, size_t len, size_t hash_len, stru
     if (header_read(&r, len, &count, err) < 0)
         return -1;
     __attribute__((cleanup(indexp_free))) struct git_index *ix = sr_calloc(1, sizeof *ix);
-    ix->names.max = GIT_INDEX_MAX;
+    ix->names.max = GIT_NAMES_MAX(len) < GIT_INDEX_MAX ? GIT_NAMES_MAX(len) : GIT_INDEX_MAX;
     ix->at = sr_reallocarray(NULL, count, sizeof *ix->at);
     if (entries_read(&r, count, ix, err) < 0 || extensions_check(&r, err) < 0)
         return -1;

@@ -25,7 +25,9 @@
  */
 #define GIT_OBJECT_MAX ((size_t)128 << 20)    /* any object, any delta base */
 #define GIT_META_MAX   ((size_t)32 << 20)     /* a commit, a tag, a tree */
-#define GIT_INDEX_MAX  ((size_t)512 << 20)    /* the index file; also what its paths may expand to (version 4) */
+#define GIT_INDEX_MAX  ((size_t)512 << 20)    /* the index file; also all its paths together */
+/* Version 4 shortens each path by what the one before has: real indexes grow by half, made-up ones sixtyfold. */
+#define GIT_NAMES_MAX(file_size) (((size_t)16 << 20) + 8 * (file_size))
 #define GIT_WORK_MAX   ((uint64_t)1 << 30)    /* bytes inflated and built for one question */
 #define GIT_PACKED_REFS_MAX ((off_t)256 << 20)
 enum {

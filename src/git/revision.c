@@ -97,7 +97,8 @@ static int abbreviation_find(struct sr_git *g, const char *s, struct git_oid *re
         if (commit_read(g, &oid, &o, &inner) == 0) {
             commits++;
             *ret = p.found[i];
-        } else if (strcmp(inner.code, "git.type") != 0 && strcmp(inner.code, "git.too_large") != 0) {
+        } else if (strcmp(inner.code, "git.type") != 0) {
+            /* Also git.too_large: what could not be looked at might be the second commit of this abbreviation. */
             *err = inner;
             return -1;
         }

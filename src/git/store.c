@@ -115,6 +115,20 @@ static int object_find(struct sr_git *g, const struct git_oid *oid, size_t max, 
     return 0;
 }
 
+/* A repack in between moves objects to packs that were not there when we listed them: look again, once. */
+static int object_find_again(struct sr_git *g, const struct git_oid *oid, size_t max, struct git_object *ret,
+                             struct sr_error *err)
+{
+    int rc = object_find(g, oid, max, ret, err);
+    if (rc != 0)
+        return rc;
+    for (size_t i = 0; i < g->n_stores; i++) {
+        git_packs_close(&g->stores[i]);
+        g->stores[i].packs_listed = false;
+    }
+    return object_find(g, oid, max, ret, err);
+}
+
 int git_object_read(struct sr_git *g, const struct git_oid *oid, enum git_type want, size_t max,
                     struct git_object *ret, struct sr_error *err)
 {
@@ -125,7 +139,7 @@ int git_object_read(struct sr_git *g, const struct git_oid *oid, enum git_type w
     if (git_stores_open(g, err) < 0)
         return -1;
     cleanup_object struct git_object o = { 0 };
-    int rc = object_find(g, oid, max, &o, err);
+    int rc = object_find_again(g, oid, max, &o, err);
     if (rc < 0)
         return sr_error_wrap(err, "reading object %s", hex);
     if (rc == 0) {

@@ -67,6 +67,38 @@ Test(git, a04_packs_with_ref_deltas_and_several_packs)
     fixture_remove(&f);
 }
 
+Test(git, a04_more_packs_than_are_kept_open, .timeout = 60)
+{
+    struct fixture f;
+    fixture_init(&f, "sha1");
+    fixture_history(&f);
+    fixture_sh(&f, "tree", "git checkout -q -b many; for i in $(seq 45); do echo $i > n; git add n; git commit -qm $i; git repack -q -d; done\n"
+                           "git checkout -q main; test $(ls .git/objects/pack/*.idx | wc -l) = 45");
+    all_revisions(&f, "tree");
+    assert_resolves(&f, "tree", "many~40");
+    cr_assert_gt(assert_all_blobs(&f, "tree"), 60);
+    fixture_remove(&f);
+}
+
+Test(git, a04_repacked_while_it_is_open)
+{
+    struct fixture f;
+    struct sr_error err = { 0 };
+    char hex[SR_GIT_HEX_MAX];
+    fixture_init(&f, "sha1");
+    fixture_history(&f);
+    fixture_sh(&f, "tree", "git gc -q");
+    cleanup_buf struct sr_buf b = SR_BUF(1 << 20);
+    cleanup_git struct sr_git *g = fixture_open(&f, "tree");
+    cr_assert_eq(sr_git_resolve(g, "HEAD", hex, &err), 0, "%s", err.text);
+    fixture_sh(&f, "tree", "echo new > new; git add new; git commit -qm new; git gc -q --aggressive --prune=now");
+    cr_assert_eq(sr_git_resolve(g, "HEAD", hex, &err), 0, "%s", err.text);
+    cr_assert_eq(sr_git_blob(g, hex, "new", 100, &b, &err), 0, "%s", err.text);
+    cr_assert_str_eq(b.data, "new\n");
+    cr_assert_eq(sr_git_resolve(g, "HEAD~5", hex, &err), 0, "%s", err.text);
+    fixture_remove(&f);
+}
+
 Test(git, a04_sha256_store)
 {
     struct fixture f;

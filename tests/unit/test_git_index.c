@@ -136,7 +136,30 @@ Test(git_index, sparse_directories_cover_what_is_below)
     fixture_remove(&f);
 }
 
-/* A version 4 index whose one-byte entries would each stand for the longest path: refused by the size of the file alone. */
+/* A version 4 index whose entries, a few bytes each, all stand for a path of four thousand. */
+Test(git_index, paths_that_grow_out_of_little)
+{
+    enum { ENTRIES = 10000, LONG = 4000 };
+    cleanup_buf struct sr_buf b = SR_BUF(4 << 20);
+    struct sr_error err = { 0 };
+    struct git_index *ix = NULL;
+    unsigned char zero[62] = { 0 };
+    sr_buf_add(&b, "DIRC\0\0\0\4\0\0\x27\x10", 12);
+    zero[60] = 0x0f;
+    zero[61] = 0xff;
+    for (int i = 0; i < ENTRIES; i++) {
+        sr_buf_add(&b, zero, sizeof zero);
+        sr_buf_add(&b, "", 1); /* keep all of the name before */
+        for (int k = 0; i == 0 && k < LONG; k++)
+            sr_buf_putc(&b, 'a');
+        sr_buf_add(&b, "", 1);
+    }
+    sr_buf_add(&b, zero, 20);
+    cr_assert_eq(git_index_parse((const unsigned char *)b.data, b.len, 20, &ix, &err), -1);
+    cr_assert_str_eq(err.code, "git.too_large", "%s", err.text);
+    cr_assert_null(ix);
+}
+
 Test(git_index, counts_beyond_the_file)
 {
     unsigned char head[64] = "DIRC\0\0\0\4\377\377\377\377";
