@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+SR_PRINTF(4, 0)
 static void set_va(struct sr_error *err, const char *code, int sys, const char *fmt, va_list ap)
 {
     /* Two failures in one error hide the first: a bug of the caller, not a matter of the input. */

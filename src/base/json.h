@@ -15,7 +15,7 @@
  * 2^53+1. sr_json_parse scans the bytes first and refuses each of these, and more, with line and column:
  *
  *   json.syntax json.duplicate_key json.nul json.utf8 json.surrogate json.depth (> SR_JSON_DEPTH_MAX) json.trailing
- *   json.number (not finite, or an integer beyond 2^53-1, or a fraction/exponent spelling of no exact double) json.size
+ *   json.number (beyond 2^53-1 either way, or a decimal that a double, printed with as many digits, does not give back) json.size
  *
  * With SR_JSON_COMMENTS, // and block comments count as blanks (policies). Text is at most max bytes.
  */

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT */
+/* The scanner in front of cJSON: refuses what cJSON lets pass and notes where each value stands. Private to base/json*.c. */
+#ifndef SR_BASE_JSON_SCAN_H
+#define SR_BASE_JSON_SCAN_H
+
+#include "base/json.h"
+
+/* In the order in which a walk of the tree meets the items: an object or array before its members. */
+struct sr_json_place {
+    const cJSON *item;
+    struct sr_json_where value, key; /* key {0,0}: no member of an object */
+};
+
+/*
+ * text[len] must be '\0'. On success the comments in text are blanks, so that cJSON can read it, and *ret holds a place
+ * for every value, without items. Caller frees.
+ */
+SR_CHECK int sr_json_scan(const char *name, char *text, size_t len, enum sr_json_flags flags, struct sr_json_place **ret, size_t *ret_n,
+                          struct sr_error *err);
+
+#endif
