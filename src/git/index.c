@@ -52,7 +52,8 @@ static const char *string_read(struct reader *r, size_t *ret_len)
 }
 
 /* Versions 2 and 3: the name stays in the file, and NULs fill the entry up to a multiple of 8. */
-static bool plain_name(struct reader *r, const unsigned char *entry, uint32_t *ret_at, size_t *ret_len)
+static bool plain_name(struct reader *r, const unsigned char *entry, uint32_t *ret_at,
+                       size_t *ret_len)
 {
     const char *name = string_read(r, ret_len);
     size_t whole = ((size_t)(r->p - entry) + 7) & ~(size_t)7;
@@ -125,7 +126,8 @@ static int entries_read(struct reader *r, size_t count, struct git_index *ix, st
         unsigned mode;
         if (!entry_read(r, ix, &mode)) {
             if (ix->names.overflow)
-                return sr_error_set(err, "git.too_large", "the names in the index are longer than %zu bytes in all",
+                return sr_error_set(err, "git.too_large",
+                                    "the names in the index are longer than %zu bytes in all",
                                     ix->names.max);
             return sr_error_set(err, "git.corrupt", "entry %zu of the index is malformed", i);
         }
@@ -150,7 +152,8 @@ static int extensions_check(struct reader *r, struct sr_error *err)
         if (memcmp(name, "link", 4) == 0)
             return sr_error_set(err, "git.unsupported", "the index is split (core.splitIndex)");
         if ((name[0] < 'A' || name[0] > 'Z') && memcmp(name, "sdir", 4) != 0)
-            return sr_error_set(err, "git.unsupported", "the index holds an extension that must be understood");
+            return sr_error_set(err, "git.unsupported",
+                                "the index holds an extension that must be understood");
     }
     if (r->p != r->end)
         return sr_error_set(err, "git.corrupt", "the index ends in the middle of an extension");
@@ -167,7 +170,8 @@ static int header_read(struct reader *r, size_t len, size_t *ret_count, struct s
         return sr_error_set(err, "git.unsupported", "the index has version %u", r->version);
     size_t count = git_be32(r->p + 8);
     if (count > len / (STAT + r->hash_len + 4))
-        return sr_error_set(err, "git.corrupt", "the index is too short for its %zu entries", count);
+        return sr_error_set(err, "git.corrupt", "the index is too short for its %zu entries",
+                            count);
     r->p += HEADER;
     *ret_count = count;
     return 0;
@@ -178,7 +182,8 @@ static void indexp_free(struct git_index **ix)
     git_index_free(*ix);
 }
 
-int git_index_parse(unsigned char **data, size_t len, size_t hash_len, struct git_index **ret, struct sr_error *err)
+int git_index_parse(unsigned char **data, size_t len, size_t hash_len, struct git_index **ret,
+                    struct sr_error *err)
 {
     struct reader r = { .start = *data, .p = *data, .hash_len = hash_len };
     size_t count = 0;
@@ -258,7 +263,8 @@ static int index_load(struct sr_git *g, struct sr_error *err)
         return 0;
     }
     if ((uint64_t)size > GIT_INDEX_MAX)
-        return sr_error_set(err, "git.too_large", "the index is larger than %zu bytes", GIT_INDEX_MAX);
+        return sr_error_set(err, "git.too_large", "the index is larger than %zu bytes",
+                            GIT_INDEX_MAX);
     cleanup_free unsigned char *data = sr_malloc((size_t)size);
     if (git_pread(fd, data, (size_t)size, 0, "index", err) < 0)
         return -1;

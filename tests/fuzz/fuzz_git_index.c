@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as git's index, with names of either length: refused, or a list that can be searched. */
+/* Any bytes as git's index, with names of either length: refused, or a list that can be searched.
+ */
 #include "base/mem.h"
 #include "git/index.h"
 
