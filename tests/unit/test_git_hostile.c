@@ -395,8 +395,8 @@ Test(git_hostile, pointers_to_other_places_say_nothing_of_them)
     static const char *const shapes[] = {
         "echo $PWD/../secret > .git/objects/info/alternates",
         "echo ../../secret > .git/commondir",
-        "mkdir .git/x; cp .git/HEAD .git/x; echo ../../../secret > .git/x/commondir; mv .git dot; "
-        "echo gitdir: dot/x > .git",
+        ("mkdir .git/x; cp .git/HEAD .git/x; echo ../../../secret > .git/x/commondir; mv .git dot; "
+         "echo gitdir: dot/x > .git"),
         "rm -rf .git/objects; ln -s ../../secret .git/objects",
         "rm -rf .git/refs; ln -s ../../secret .git/refs",
     };
