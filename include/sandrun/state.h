@@ -11,15 +11,21 @@
 
 /*
  * Layout, all 0700 and owned by the caller (refused otherwise, state.unsafe):
- *     $XDG_STATE_HOME/sandrun (else ~/.local/state/sandrun)
+ *     $XDG_STATE_HOME/sandrun (else $HOME/.local/state/sandrun, else the passwd entry's home)
  *         runs/<id>/record.json stdout.log stderr.log
  *         live/<id>     the inventory of a run that has not ended; flock held by its supervisor; first line: format, boot id,
- *                       pid, pid's start time; then one line "kind value" per resource, appended and on disk before the
- *                       resource is made, in order
+ *                       pid, pid's start time; then one line "kind value" per resource, appended before the resource is
+ *                       made, in order
  *         cache/        compiled filters, digests: verified on use, may be deleted at any time
  * A run with nothing left removes its live file. A live file whose lock is free belongs to a dead run: the sweep undoes its
- * lines in reverse (cgroups by name, directories below the state root only), never what is not listed.
- * Ids: 20 hex digits of time and 12 of randomness, sortable by time.
+ * lines in reverse, never what is not listed: cgroups (absolute path, last component starting with "sandrun-<id>", on a
+ * cgroup filesystem), directories (relative to the state root, one component starting with the id), processes (pid, bound
+ * to its start time when noted; only within the same boot).
+ * Ids: 20 digits of UTC time (YYYYMMDDhhmmss and microseconds) and 12 hex digits of randomness, sortable by time.
+ *
+ * The lock and forked children: a flock lives as long as any descriptor of the same open file does, so a forked child that
+ * keeps live_fd keeps a dead run "live". Exec closes it (O_CLOEXEC). A child that does not exec (an init, a keeper) must call
+ * sr_run_dir_forget first thing, before it does anything long-lived.
  */
 enum { SR_RUN_ID_MAX = 40 };
 
@@ -42,14 +48,21 @@ struct sr_run_dir {
     cJSON *inventory; /* array of {kind, value, state: made|removed|left, why} for the record */
 };
 SR_CHECK int sr_run_dir_create(struct sr_state *s, struct sr_run_dir *ret, struct sr_error *err);
-/* Write-ahead: returns once the line is in the file. */
+/* Write-ahead: returns once the line is in the file. Value for SR_RESOURCE_PROCESS: the pid in decimal.
+ * Codes: state.invalid (a value that the sweep would refuse to undo), state.no_space, state.unusable. */
 SR_CHECK int sr_run_dir_note(struct sr_run_dir *r, enum sr_resource kind, const char *value, struct sr_error *err);
 /* After the resource is gone (left: NULL) or could not be removed (left: why). */
 void sr_run_dir_gone(struct sr_run_dir *r, enum sr_resource kind, const char *value, const char *left);
-/* Ends the run: the live file goes when nothing is left. Closes. */
+/* In a forked child: closes the descriptors, and so lets go of the lock; touches no file. */
+void sr_run_dir_forget(struct sr_run_dir *r);
+/* Ends the run: the live file goes when nothing is left. Closes, and frees the inventory (build the record before). */
 void sr_run_dir_close(struct sr_state *s, struct sr_run_dir *r);
 /* Opens an existing run by id or unique prefix. Code: record.missing, record.ambiguous. */
 SR_CHECK int sr_run_dir_find(struct sr_state *s, const char *id, int *ret_fd, char ret_id[SR_RUN_ID_MAX], struct sr_error *err);
+
+/* Kills the members of a run's cgroup, removes its children first and then itself, in at most 2 s. ENOENT is success.
+ * Codes: state.invalid (not a cgroup), state.left. */
+SR_CHECK int sr_cgroup_remove(const char *path, struct sr_error *err);
 
 struct sr_sweep {
     unsigned live;   /* runs whose supervisor is alive: untouched */

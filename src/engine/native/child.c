@@ -6,6 +6,7 @@
 #include "engine/native/seccomp.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -14,15 +15,6 @@
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-/* Once the root stands, the supervisor finishes the limits; nothing foreign runs before they hold. */
-static int step_wait_for_limits(struct native *n, struct sr_error *err)
-{
-    struct native_msg ready = { .type = MSG_READY }, go;
-    if (native_send(n->sock, &ready, NULL, 0) < 0 || native_recv(n->sock, &go, NULL, 0, NULL) != 1 || go.type != MSG_GO)
-        return sr_error_set(err, "engine.broken", "the supervisor went away during set-up");
-    return 0;
-}
 
 static int step_limits(struct native *n, struct sr_error *err)
 {
@@ -70,11 +62,15 @@ static const struct {
     { "mounts", step_mounts },
     { "protect", step_protect },
     { "pivot", step_pivot },
-    { "limits of the supervisor", step_wait_for_limits },
     { "limits", step_limits },
     { "identity", step_identity },
     { "filter", step_filter },
 };
+
+size_t native_steps(void)
+{
+    return sizeof steps / sizeof *steps;
+}
 
 static void set_up(struct native *n)
 {
@@ -88,6 +84,9 @@ static void set_up(struct native *n)
             sr_error_wrap(&m.err, "setting up the sandbox (%s)", steps[i].name);
             native_send(n->sock, &m, NULL, 0);
             _exit(1);
+        } else if (n->tell_steps) {
+            struct native_msg done = { .type = MSG_STEP, .status = (int)i };
+            native_send(n->sock, &done, NULL, 0);
         }
 }
 
@@ -145,18 +144,68 @@ static void serve(struct native *n, pid_t command, int signals)
     }
 }
 
-_Noreturn void native_child(struct native *n)
+static int by_value(const void *a, const void *b)
 {
+    return *(const int *)a - *(const int *)b;
+}
+
+/*
+ * Init holds what it needs and nothing else of the supervisor: not its terminal, not its streams (whose reader would wait for
+ * us), not the lock on the live file (which would make a dead supervisor look alive).
+ */
+static int keep_only(const struct native *n)
+{
+    int keep[] = { 2, n->sock, n->out_w, n->err_w, n->tree_fd, n->run_fd, n->id.userns_fd };
+    size_t count = sizeof keep / sizeof *keep;
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
+        return -1;
+    qsort(keep, count, sizeof *keep, by_value);
+    unsigned from = 3;
+    for (size_t i = 0; i < count; i++) {
+        if (keep[i] < (int)from)
+            continue;
+        if (keep[i] > (int)from && close_range(from, (unsigned)keep[i] - 1, 0) < 0)
+            return -1;
+        from = (unsigned)keep[i] + 1;
+    }
+    return close_range(from, ~0u, 0);
+}
+
+/* What only the set-up needed: no descriptor that leads out of the new root outlives it. */
+static void drop_setup_descriptors(struct native *n)
+{
+    int *all[] = { &n->tree_fd, &n->run_fd, &n->id.userns_fd, &n->root_fd, &n->scratch_fd };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        sr_closep(all[i]);
+        *all[i] = -1;
+    }
+}
+
+void native_child(struct native *n)
+{
+    struct native_msg m = { .type = MSG_FAILED };
     setsid();
+    /* the limits hold from here on, and no path leads out of the groups: the namespace's root is the groups themselves */
+    if (sr_cgroup_enter(&n->cg, sr_cgroup_clone_fd(&n->cg)) < 0)
+        sr_error_sys(&m.err, "engine.unavailable.cgroup", "cannot enter the cgroups of the run");
+    else if (native_cgroup_namespace() < 0)
+        sr_error_sys(&m.err, "engine.unavailable.cgroup_namespace", "cannot create a cgroup namespace");
+    else if (keep_only(n) < 0)
+        sr_error_sys(&m.err, "engine.broken", "cannot arrange the descriptors of the check's init");
+    if (sr_error_is_set(&m.err)) {
+        native_send(n->sock, &m, NULL, 0);
+        _exit(1);
+    }
     int signals = child_signals();
     set_up(n);
+    drop_setup_descriptors(n);
     pid_t command = fork();
     if (command == 0) {
         close(signals);
-        native_command(n);
+        native_execute(n);
     }
     if (command < 0) {
-        struct native_msg m = { .type = MSG_FAILED };
         sr_error_sys(&m.err, "engine.broken", "cannot start the command's process");
         native_send(n->sock, &m, NULL, 0);
         _exit(1);

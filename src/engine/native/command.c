@@ -130,22 +130,24 @@ static bool all_held(const struct native_msg *m)
     return true;
 }
 
-_Noreturn void native_command(struct native *n)
+_Noreturn void native_execute(struct native *n)
 {
     struct native_msg m = { .type = MSG_NOT_STARTED };
-    setsid();
-    default_signals();
-    umask(022);
     if (arrange_descriptors(n) < 0 || chdir(n->plan->tree_target) < 0) {
         m.type = MSG_FAILED;
         sr_error_sys(&m.err, "engine.broken", "cannot arrange the command's descriptors and working directory");
         give_up(n, &m);
     }
-    struct native_msg seen = { .type = MSG_OBSERVED };
-    native_verify(n, &seen);
-    native_send(n->sock, &seen, NULL, 0);
-    if (!all_held(&seen))
-        _exit(127); /* the supervisor has the list and turns it into the refusal */
+    setsid();
+    default_signals();
+    umask(022);
+    if (!n->plain) {
+        struct native_msg seen = { .type = MSG_OBSERVED };
+        native_verify(n, &seen);
+        native_send(n->sock, &seen, NULL, 0);
+        if (!all_held(&seen))
+            _exit(127); /* the supervisor has the list and turns it into the refusal */
+    }
     char **env = environment(n->plan);
     struct native_msg started = { .type = MSG_STARTED };
     /* sent before exec: once it succeeds nothing of ours is left to tell it. MSG_NOT_STARTED takes it back */

@@ -73,9 +73,11 @@ static int pipes_open(struct pipes *p, struct sr_error *err)
     return 0;
 }
 
-static int namespaces(const struct native *n)
+static uint64_t namespaces(const struct native *n)
 {
-    int flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    if (n->plain)
+        return 0;
+    uint64_t flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
     if (n->plan->network != SR_NETWORK_HOST)
         flags |= CLONE_NEWNET;
     if (!n->id.privileged)
@@ -85,6 +87,8 @@ static int namespaces(const struct native *n)
 
 static int spawn_failed(const struct native *n, struct sr_error *err)
 {
+    if (n->plain)
+        return sr_error_sys(err, "engine.broken", "cannot start the command's process");
     if (n->id.privileged)
         return sr_error_sys(err, "engine.unavailable.namespaces", "cannot create the namespaces of a check");
     sr_error_sys(err, "engine.unavailable.user_namespace", "cannot create a user namespace and the namespaces of a check");
@@ -93,17 +97,19 @@ static int spawn_failed(const struct native *n, struct sr_error *err)
 }
 
 /* From spawn to the end of the last process inside. */
-static int spawn_and_supervise(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, struct pipes *p, struct sr_error *err)
+static int spawn_and_supervise(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, struct pipes *p, native_main *child,
+                               struct sr_error *err)
 {
     struct native_supervision s = { .n = n, .io = io, .outcome = o, .pidfd = -1 };
-    s.pid = native_spawn(namespaces(n), &s.pidfd);
+    s.pid = native_spawn(namespaces(n), sr_cgroup_clone_fd(&n->cg), &s.pidfd);
     if (s.pid < 0)
         return spawn_failed(n, err);
     if (s.pid == 0) {
         close(p->sock);
         close(p->out_r);
         close(p->err_r);
-        native_child(n);
+        child(n);
+        _exit(127);
     }
     close(p->out_w);
     close(p->err_w);
@@ -156,7 +162,7 @@ static void take_usage(const struct sr_cgroup_usage *u, struct sr_outcome *o)
     o->pids_peak = u->pids_peak;
 }
 
-static int run_limited(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, struct sr_error *err)
+int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, native_main *child, struct sr_error *err)
 {
     struct pipes p = { -1, -1, -1, -1, -1, -1 };
     if (sr_cgroup_create(io->run, &n->plan->limits, &n->cg, err) < 0)
@@ -167,7 +173,7 @@ static int run_limited(struct native *n, struct sr_engine_io *io, struct sr_outc
         n->sock = p.child_sock;
         n->out_w = p.out_w;
         n->err_w = p.err_w;
-        done = spawn_and_supervise(n, io, o, &p, err);
+        done = spawn_and_supervise(n, io, o, &p, child, err);
     }
     pipes_close(&p);
     struct sr_cgroup_usage usage = { 0 };
@@ -179,12 +185,13 @@ static int run_limited(struct native *n, struct sr_engine_io *io, struct sr_outc
     return done < 0 && sr_error_is_set(err) ? -1 : 0;
 }
 
-static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket, struct sr_engine_io *io, struct sr_outcome *ret, struct sr_error *err)
+int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, struct sr_engine_io *io, bool tell_steps, struct sr_outcome *ret,
+                    struct sr_error *err)
 {
     *ret = (struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
     if (!sr_ticket_valid(ticket, plan))
         return sr_error_set(err, "engine.ticket", "the plan was not admitted by the gate");
-    struct native n = { .plan = plan, .id = { .userns_fd = -1 }, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .filter = SR_BUF(256 * 1024) };
+    struct native n = { .plan = plan, .id = { .userns_fd = -1 }, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .tell_steps = tell_steps, .filter = SR_BUF(256 * 1024) };
     n.tree_fd = sr_openat2(AT_FDCWD, plan->tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     if (n.tree_fd < 0)
         return sr_error_sys(err, "plan.tree", "cannot open the tree %s", plan->tree);
@@ -193,10 +200,29 @@ static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket
     if (done == 0)
         done = native_identity_find(plan, &n.id, err);
     if (done == 0)
-        done = run_limited(&n, io, ret, err);
+        done = native_run_limited(&n, io, ret, native_child, err);
     sr_closep(&n.id.userns_fd);
     sr_buf_clear(&n.filter);
     return done;
+}
+
+static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket, struct sr_engine_io *io, struct sr_outcome *ret, struct sr_error *err)
+{
+    return native_run_plan(plan, ticket, io, false, ret, err);
+}
+
+/* mountinfo spells blanks and backslashes of a path as \ooo (proc(5)). */
+static void unescape(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from; to++)
+        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
+            *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+            from += 4;
+        } else {
+            *to = *from++;
+        }
+    *to = '\0';
 }
 
 /* Mount points below the tree: an overlay shows what lies under them, which is not the tree the policy means. */
@@ -211,6 +237,8 @@ static int probe_submounts(const struct sr_plan *plan, struct sr_error *err)
         char *save = NULL, *field = strtok_r(line, " ", &save);
         for (int i = 0; field && i < 4; i++)
             field = strtok_r(NULL, " ", &save);
+        if (field)
+            unescape(field);
         if (field && strncmp(field, plan->tree, len) == 0 && field[len] == '/') {
             sr_error_set(err, "engine.unavailable.tree_submount", "something is mounted inside the tree, at %s: a copy-on-write view would hide it", field);
             return sr_error_hint(err, "unmount it, or name it in the binding's mounts from where its content stands");
@@ -233,20 +261,3 @@ static int native_probe(const struct sr_plan *plan, struct sr_error *err)
 }
 
 const struct sr_engine sr_engine_native = { .name = "native", .probe = native_probe, .run = native_run };
-
-const char *sr_end_name(enum sr_end e)
-{
-    static const char *const names[] = { "exited", "signaled", "not_found", "not_executed", "wall", "idle", "output", "memory", "pids", "disk", "interrupted" };
-    _Static_assert(sizeof names / sizeof *names == SR_END_COUNT, "a name per end");
-    return names[e];
-}
-
-void sr_outcome_clear(struct sr_outcome *o)
-{
-    free(o->observed);
-    cJSON_Delete(o->limits);
-    sr_closep(&o->lower_fd);
-    sr_closep(&o->upper_fd);
-    sr_closep(&o->home_fd);
-    *o = (struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
-}

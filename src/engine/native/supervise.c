@@ -38,6 +38,7 @@ struct loop {
     bool stopped;         /* we ended it: outcome->end says why */
     bool killed;
     bool init_gone;
+    bool reaped;
     bool ended;           /* MSG_ENDED came; status is valid */
     bool disk_full;
     int status;
@@ -46,8 +47,19 @@ struct loop {
 
 static void kill_all(struct loop *l)
 {
+    if (l->reaped)
+        return;
+    if (l->s->n->plain)
+        native_plain_kill(l->s);
     if (!l->killed && syscall(SYS_pidfd_send_signal, l->s->pidfd, SIGKILL, NULL, 0) == 0)
         l->killed = true; /* PID 1 of the namespace: the kernel ends every process in it */
+}
+
+/* SIGTERM to everything inside: by init, which alone can see it all; the plain process has a session of its own. */
+static int ask_to_end(struct loop *l)
+{
+    struct native_msg term = { .type = MSG_TERM };
+    return l->s->n->plain ? kill(-l->s->pid, SIGTERM) : native_send(l->s->sock, &term, NULL, 0);
 }
 
 /* Ends the run for a reason of ours; the first reason stays. */
@@ -58,8 +70,7 @@ static void stop(struct loop *l, enum sr_end end, int code, bool gently)
         l->s->outcome->end = end;
         l->s->outcome->code = code;
     }
-    struct native_msg term = { .type = MSG_TERM };
-    if (!gently || l->kill_at || native_send(l->s->sock, &term, NULL, 0) < 0)
+    if (!gently || l->kill_at || ask_to_end(l) < 0)
         kill_all(l);
     else
         l->kill_at = l->now + GRACE_S * SECOND;
@@ -72,6 +83,23 @@ static void fail(struct loop *l, const struct sr_error *err)
     kill_all(l);
 }
 
+/* Once: a second wait would find nobody, and nobody's status reads like success. */
+static void reap(struct loop *l)
+{
+    int status = 0;
+    pid_t got;
+    if (l->reaped)
+        return;
+    do
+        got = waitpid(l->s->pid, &status, 0);
+    while (got < 0 && errno == EINTR);
+    l->reaped = true;
+    if (l->s->n->plain && got == l->s->pid) {
+        l->status = status;
+        l->ended = true;
+    }
+}
+
 /* ---- messages ---- */
 
 static void on_scratch(struct loop *l, const struct native_msg *m, const int *fds)
@@ -79,16 +107,6 @@ static void on_scratch(struct loop *l, const struct native_msg *m, const int *fd
     l->s->outcome->tree_mode = (enum sr_tree_mode)m->status;
     l->s->outcome->upper_fd = fds[0];
     l->s->outcome->home_fd = fds[1];
-}
-
-static void on_ready(struct loop *l)
-{
-    struct native_msg go = { .type = MSG_GO };
-    struct sr_error err = { 0 };
-    if (sr_cgroup_attach(&l->s->n->cg, l->s->pid, &err) < 0)
-        fail(l, &err);
-    else if (native_send(l->s->sock, &go, NULL, 0) < 0)
-        kill_all(l);
 }
 
 static void on_observed(struct loop *l, const struct native_msg *m)
@@ -141,11 +159,11 @@ static void on_message(struct loop *l)
     case MSG_SCRATCH:
         on_scratch(l, &m, fds);
         return; /* the descriptors are the outcome's now */
+    case MSG_STEP:
+        l->s->outcome->steps_done = (unsigned)m.status + 1;
+        break;
     case MSG_FAILED:
         fail(l, &m.err);
-        break;
-    case MSG_READY:
-        on_ready(l);
         break;
     case MSG_OBSERVED:
         on_observed(l, &m);
@@ -275,8 +293,12 @@ static void turn(struct loop *l)
         stream_forward(&l->err);
     if (fds[FD_SOCK].revents)
         on_message(l);
-    if (fds[FD_INIT].revents)
+    if (fds[FD_INIT].revents) {
         l->init_gone = true;
+        reap(l);
+        if (l->s->n->plain)
+            native_plain_ended(l->s);
+    }
 }
 
 static bool streaming(const struct loop *l)
@@ -341,9 +363,7 @@ int native_supervise(struct native_supervision *s, struct sr_error *err)
     else
         run(l);
     kill_all(l);
-    siginfo_t info;
-    while (waitid(P_PID, (id_t)s->pid, &info, WEXITED) < 0 && errno == EINTR)
-        ;
+    reap(l);
     if (l->signals >= 0)
         settle(l);
     stream_close(&l->out);

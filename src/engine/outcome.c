@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* How a command ended: the spellings, and the end of an outcome. */
+#include "sandrun/engine.h"
+
+#include <stdlib.h>
+
+static const char *const end_names[] = {
+    [SR_END_EXITED] = "exited",
+    [SR_END_SIGNALED] = "signaled",
+    [SR_END_NOT_FOUND] = "not_found",
+    [SR_END_NOT_EXECUTED] = "not_executed",
+    [SR_END_WALL] = "wall",
+    [SR_END_IDLE] = "idle",
+    [SR_END_OUTPUT] = "output",
+    [SR_END_MEMORY] = "memory",
+    [SR_END_PIDS] = "pids",
+    [SR_END_DISK] = "disk",
+    [SR_END_INTERRUPTED] = "interrupted",
+};
+_Static_assert(sizeof end_names / sizeof *end_names == SR_END_COUNT, "names");
+
+const char *sr_end_name(enum sr_end e)
+{
+    return end_names[e];
+}
+
+/* The descriptors are those of a run that was set up: 0 is never one of them, so a zeroed outcome closes nothing. */
+static void close_fd(int *fd)
+{
+    if (*fd > 0)
+        sr_closep(fd);
+    *fd = -1;
+}
+
+void sr_outcome_clear(struct sr_outcome *o)
+{
+    close_fd(&o->lower_fd);
+    close_fd(&o->upper_fd);
+    close_fd(&o->home_fd);
+    free(o->observed);
+    cJSON_Delete(o->limits);
+    *o = (struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
+}
