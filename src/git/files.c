@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What open(2) says when there is nothing of this name: also a directory of the name's parent that is a file. */
+/* What open(2) says when there is nothing of this name: a parent may be a file, and a name longer than any can be. */
 static bool is_missing(int e)
 {
-    return e == ENOENT || e == ENOTDIR;
+    return e == ENOENT || e == ENOTDIR || e == ENAMETOOLONG;
 }
 
 int git_open_file(int dirfd, const char *path, off_t *ret_size, struct sr_error *err)

@@ -132,6 +132,9 @@ Test(git, a04_blob_refusals)
     fixture_remove(&f);
 }
 
+#define TEN "nnnnnnnnnn"
+#define LONG_NAME TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
 Test(git, revisions_that_are_none)
 {
     static const struct {
@@ -142,7 +145,7 @@ Test(git, revisions_that_are_none)
                 { "refs/heads/main.lock", "git.ref_missing" }, { "HEAD^x", "git.ref_missing" },
                 { "HEAD@{1}", "git.unsupported" }, { "HEAD:sandrun.json", "git.unsupported" }, { "HEAD^{tree}", "git.unsupported" },
                 { "0123456789012345678901234567890123456789", "git.object_missing" }, { "abc", "git.ref_missing" },
-                { "main..side", "git.ref_missing" }, { "refs/heads", "git.ref_missing" } };
+                { "main..side", "git.ref_missing" }, { LONG_NAME, "git.ref_missing" }, { "refs/heads", "git.ref_missing" } };
     struct fixture f;
     fixture_init(&f, "sha1");
     assert_fails(&f, "tree", "HEAD", "git.ref_missing"); /* unborn */

@@ -294,3 +294,88 @@ Test(git_hostile, mutations_of_the_index, .timeout = 120)
         fixture_remove(&f);
     }
 }
+
+static void put(const char *dir, const char *name, const void *data, size_t len)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/.git/objects/pack/%s", dir, name);
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    cr_assert(fd >= 0 && write(fd, data, len) == (ssize_t)len);
+    close(fd);
+}
+
+/* A pack of one delta whose base is itself. */
+Test(git_hostile, a_delta_on_itself_ends, .timeout = 20)
+{
+    struct fixture f;
+    unsigned char pack[128] = "PACK\0\0\0\2\0\0\0\1\x73", idx[8 + 1024 + 28 + 40] = "\377tOc\0\0\0\2";
+    uLongf n = 64;
+    fixture_init(&f, "sha1");
+    memset(pack + 13, 0x22, 20);
+    cr_assert_eq(compress(pack + 33, &n, (const unsigned char *)"\3\3x", 3), Z_OK);
+    for (int i = 0x22; i < 256; i++)
+        idx[8 + 4 * i + 3] = 1;
+    memset(idx + 1032, 0x22, 20);
+    idx[1032 + 24 + 3] = 12;
+    put(f.tree, "pack-1.idx", idx, sizeof idx);
+    put(f.tree, "pack-1.pack", pack, 33 + n + 20);
+    assert_fails(&f, "tree", "2222222222222222222222222222222222222222", "git.corrupt");
+    assert_fails(&f, "tree", "2222", "git.corrupt");
+    /* The same without its pack: as if it were not there. */
+    fixture_sh(&f, "tree", "rm .git/objects/pack/pack-1.pack");
+    assert_fails(&f, "tree", "2222222222222222222222222222222222222222", "git.object_missing");
+    fixture_remove(&f);
+}
+
+Test(git_hostile, work_for_one_question_is_bounded)
+{
+    struct fixture f;
+    fixture_init(&f, "sha1");
+    fixture_history(&f);
+    for (int packed = 0; packed < 2; packed++) {
+        struct sr_error err = { 0 };
+        struct git_oid oid;
+        cleanup_object struct git_object o = { 0 };
+        cleanup_free char *hex = fixture_out(&f, "tree", "git rev-parse HEAD:big");
+        cleanup_git struct sr_git *g = fixture_open(&f, "tree");
+        cr_assert(git_oid_parse(hex, 20, &oid));
+        g->work = GIT_WORK_MAX - 5000;
+        cr_assert_eq(git_object_read(g, &oid, GIT_BLOB, 1 << 20, &o, &err), -1);
+        cr_assert_str_eq(err.code, "git.too_large", "%s", err.text);
+        fixture_sh(&f, "tree", "git gc -q --aggressive --prune=now");
+    }
+    fixture_remove(&f);
+}
+
+/* A repository that names other directories of the host as its own: nothing of them comes out. */
+Test(git_hostile, pointers_to_other_places_say_nothing_of_them)
+{
+    static const char *const shapes[] = {
+        "echo $PWD/../secret > .git/objects/info/alternates", "echo ../../secret > .git/commondir",
+        "mkdir .git/x; cp .git/HEAD .git/x; echo ../../../secret > .git/x/commondir; mv .git dot; echo gitdir: dot/x > .git",
+        "rm -rf .git/objects; ln -s ../../secret .git/objects", "rm -rf .git/refs; ln -s ../../secret .git/refs",
+    };
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        struct fixture f;
+        struct sr_error err = { 0 };
+        struct sr_git *g = NULL;
+        char hex[SR_GIT_HEX_MAX];
+        fixture_init(&f, "sha1");
+        fixture_history(&f);
+        /* Files named like a store's, with content that is none. */
+        fixture_sh(&f, ".", "mkdir -p secret/refs/heads secret/objects/pack secret/heads secret/pack secret/11; echo top-secret | tee secret/HEAD\n"
+                            "for n in refs/heads/main heads/main packed-refs config pack/pack-1.idx objects/pack/pack-1.idx\n"
+                            "do echo top-secret > secret/$n; done; echo top-secret > secret/11/11111111111111111111111111111111111111");
+        fixture_sh(&f, "tree", shapes[i]);
+        int rc = sr_git_open(f.tree, &g, &err);
+        if (rc == 0)
+            rc = sr_git_resolve(g, "1111111111111111111111111111111111111111", hex, &err);
+        cr_assert_eq(rc, -1, "%s", shapes[i]);
+        cr_assert_null(strstr(err.text, "top-secret"), "%s: %s", shapes[i], err.text);
+        sr_error_clear(&err);
+        if (g && sr_git_resolve(g, "main", hex, &err) < 0)
+            cr_assert_null(strstr(err.text, "top-secret"), "%s: %s", shapes[i], err.text);
+        sr_git_close(g);
+        fixture_remove(&f);
+    }
+}
