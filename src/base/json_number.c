@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A number taken apart: 0.d1d2...dn * 10^exp, no zero at either end of the digits. */
 struct decimal {
@@ -79,7 +80,8 @@ static bool decimal_survives(const struct decimal *d)
         if (*p != d->digits[i])
             return false;
     }
-    return strtol(p + 1, NULL, 10) == d->exp - 1; /* p stands at 'e'; our own snprintf wrote it */
+    snprintf(text, sizeof text, "e%+03ld", d->exp - 1); /* as %e spells its exponent */
+    return strcmp(p, text) == 0;
 }
 
 bool sr_json_number_survives(const char *start, const char *end)

@@ -2,6 +2,7 @@
 /* Policies that are accepted: values, merge rules, provenance, what a bound layer may still do. */
 #include "base/fs.h"
 #include "base/mem.h"
+#include "engine/native/seccomp.h"
 #include "policy/builtin.h"
 #include "policy/fields.h"
 #include "sandrun/policy.h"
@@ -438,4 +439,15 @@ Test(policy, names_of_secrets_are_told_from_others)
         cr_expect(sr_policy_secret_name(secret[i]), "%s", secret[i]);
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         cr_expect_not(sr_policy_secret_name(plain[i]), "%s", plain[i]);
+}
+
+Test(policy, filter_groups_are_those_of_the_engine)
+{
+    const char *const *engine = sr_seccomp_groups();
+    size_t n = 0;
+    for (; engine[n]; n++) {
+        cr_assert_not_null(sr_policy_seccomp_groups[n]);
+        cr_expect_str_eq(sr_policy_seccomp_groups[n], engine[n]);
+    }
+    cr_expect_null(sr_policy_seccomp_groups[n]);
 }
