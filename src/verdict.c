@@ -16,7 +16,7 @@ const char *sr_status_name(enum sr_status s)
 /* Where the exit status comes from. */
 enum exit_from {
     FIXED,
-    FROM_CODE,   /* the command's own; 0 is passed */
+    FROM_CODE,   /* the command's own; 0 is passed, command.success */
     FROM_SIGNAL, /* 128 + n */
 };
 
@@ -63,8 +63,9 @@ void sr_verdict_blocked(const char *code, struct sr_verdict *ret)
     say(ret, SR_STATUS_BLOCKED, code, SR_EXIT_BLOCKED);
 }
 
-/* Errors that are a control's refusal: somebody tried to have less containment than they may. */
-static const char *const refusing[] = { "policy.untrusted", "policy.loosens", "policy.locked" };
+/* Errors that are a control's refusal: somebody tried to have less containment than they may, or gave a record to repeat
+ * that is not what its own digest says. */
+static const char *const refusing[] = { "policy.untrusted", "policy.loosens", "policy.locked", "record.invalid.digest" };
 
 void sr_verdict_error(const struct sr_error *err, struct sr_verdict *ret)
 {
@@ -92,7 +93,7 @@ void sr_verdict_of_run(const struct sr_plan *plan, const struct sr_outcome *o, c
     if (!r->before_repair && repaired)
         say(ret, SR_STATUS_ERRORED, "env.repaired", SR_EXIT_ENV);
     else if (r->from == FROM_CODE)
-        say(ret, o->code == 0 ? SR_STATUS_PASSED : r->status, r->reason, o->code);
+        say(ret, o->code == 0 ? SR_STATUS_PASSED : r->status, o->code == 0 ? "command.success" : r->reason, o->code);
     else
         say(ret, r->status, r->reason, r->exit + (r->from == FROM_SIGNAL ? o->code : 0));
 }

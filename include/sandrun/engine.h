@@ -43,6 +43,7 @@ struct sr_outcome {
     int code;
     char detail[2048];
     bool started; /* the command was executed (exec succeeded) */
+    unsigned steps_done; /* of the set-up, in the engine's order */
     struct sr_observation *observed; /* verified from inside before exec */
     size_t n_observed;
     cJSON *limits; /* object: per limit {value, by: "cgroup v1"|"cgroup v2"|"rlimit"|"tmpfs"|"supervisor"} */

@@ -60,6 +60,10 @@ void sr_run_dir_close(struct sr_state *s, struct sr_run_dir *r);
 /* Opens an existing run by id or unique prefix. Code: record.missing, record.ambiguous. */
 SR_CHECK int sr_run_dir_find(struct sr_state *s, const char *id, int *ret_fd, char ret_id[SR_RUN_ID_MAX], struct sr_error *err);
 
+/* Kills the members of a run's cgroup, removes its children first and then itself, in at most 2 s. ENOENT is success.
+ * Codes: state.invalid (not a cgroup), state.left. */
+SR_CHECK int sr_cgroup_remove(const char *path, struct sr_error *err);
+
 struct sr_sweep {
     unsigned live;   /* runs whose supervisor is alive: untouched */
     unsigned swept;  /* dead runs cleaned whole */

@@ -81,7 +81,8 @@ static int expand_one(struct resolver *r, const struct sr_policy_document *d, si
         return refuse_extends(r, d, i, "policy.invalid.extends_cycle", "extends itself, over others or at once");
     if (r->open.n + r->presets.n >= PRESETS_MAX)
         return refuse_extends(r, d, i, "policy.invalid.range", "is one preset too many");
-    const char *text = r->opts->preset ? r->opts->preset(r->opts->preset_ctx, name, &len) : NULL;
+    bool is_floor = strcmp(name, "floor") == 0; /* ships beside the presets, and is below every file already */
+    const char *text = r->opts->preset && !is_floor ? r->opts->preset(r->opts->preset_ctx, name, &len) : NULL;
     if (!text)
         return refuse_extends(r, d, i, "policy.invalid.unknown_preset", "is no preset that ships with sandrun");
     return expand_preset(r, name, path, text, len);

@@ -195,7 +195,7 @@ static bool network_tightens(const struct sr_policy_field *f, const struct sr_bi
 
 const struct sr_policy_type sr_type_network = { network_parse, network_merge, network_tightens };
 
-/* The groups of the filter's table that a policy may open; a test holds this against the engine's. */
+/* The groups of the filter's table that a policy may open. Engines are above this layer, so the names stand here again. */
 const char *const sr_policy_seccomp_groups[] = { "debug", "userns", NULL };
 
 static int seccomp_group(struct sr_policy_reader *r, const cJSON *item, struct sr_binding *b)

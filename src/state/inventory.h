@@ -56,7 +56,4 @@ void sr_inventory_add(cJSON *array, const char *run, enum sr_resource kind, cons
 void sr_inventory_settle(cJSON *array, enum sr_resource kind, const char *value, const char *why);
 bool sr_inventory_settled(const cJSON *array);
 
-/* Kills the members of a dead run's cgroup, removes its children first and then itself. ENOENT is success. */
-SR_CHECK int sr_cgroup_remove(const char *path, struct sr_error *err);
-
 #endif

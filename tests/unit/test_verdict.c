@@ -14,7 +14,7 @@ static const struct {
     int exit;
     bool repair_wins;
 } table[] = {
-    { SR_END_EXITED, 0, "passed", "command.exit", true, 0, true },
+    { SR_END_EXITED, 0, "passed", "command.success", true, 0, true },
     { SR_END_EXITED, 1, "failed", "command.exit", true, 1, true },
     { SR_END_EXITED, 120, "failed", "command.exit", true, 120, true },
     { SR_END_EXITED, 124, "failed", "command.exit", true, 124, true },
@@ -91,11 +91,11 @@ Test(verdict, a05_only_a_command_that_ran_to_its_end_decides)
 
 Test(verdict, a04_refusing_errors_are_blocked_and_broken_policies_are_not)
 {
-    static const char *const refusing[] = { "policy.untrusted", "policy.loosens", "policy.locked" };
+    static const char *const refusing[] = { "policy.untrusted", "policy.loosens", "policy.locked", "record.invalid.digest" };
     static const char *const broken[] = { "policy.invalid.unknown_key", "policy.missing", "policy.unreadable",
                                           "policy.locked_not", "engine.unavailable.user_namespace" };
     struct sr_verdict v;
-    for (size_t i = 0; i < 3; i++) {
+    for (size_t i = 0; i < 4; i++) {
         struct sr_error err = { 0 };
         sr_error_set(&err, refusing[i], "x");
         sr_verdict_error(&err, &v);

@@ -16,15 +16,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Once the root stands, the supervisor finishes the limits; nothing foreign runs before they hold. */
-static int step_wait_for_limits(struct native *n, struct sr_error *err)
-{
-    struct native_msg ready = { .type = MSG_READY }, go;
-    if (native_send(n->sock, &ready, NULL, 0) < 0 || native_recv(n->sock, &go, NULL, 0, NULL) != 1 || go.type != MSG_GO)
-        return sr_error_set(err, "engine.broken", "the supervisor went away during set-up");
-    return 0;
-}
-
 static int step_limits(struct native *n, struct sr_error *err)
 {
     if (sr_limits_set_rlimits(&n->cg, &n->plan->limits) < 0)
@@ -71,11 +62,15 @@ static const struct {
     { "mounts", step_mounts },
     { "protect", step_protect },
     { "pivot", step_pivot },
-    { "limits of the supervisor", step_wait_for_limits },
     { "limits", step_limits },
     { "identity", step_identity },
     { "filter", step_filter },
 };
+
+size_t native_steps(void)
+{
+    return sizeof steps / sizeof *steps;
+}
 
 static void set_up(struct native *n)
 {
@@ -89,6 +84,9 @@ static void set_up(struct native *n)
             sr_error_wrap(&m.err, "setting up the sandbox (%s)", steps[i].name);
             native_send(n->sock, &m, NULL, 0);
             _exit(1);
+        } else if (n->tell_steps) {
+            struct native_msg done = { .type = MSG_STEP, .status = (int)i };
+            native_send(n->sock, &done, NULL, 0);
         }
 }
 
@@ -186,10 +184,16 @@ static void drop_setup_descriptors(struct native *n)
 
 void native_child(struct native *n)
 {
+    struct native_msg m = { .type = MSG_FAILED };
     setsid();
-    if (keep_only(n) < 0) {
-        struct native_msg m = { .type = MSG_FAILED };
+    /* the limits hold from here on, and no path leads out of the groups: the namespace's root is the groups themselves */
+    if (sr_cgroup_enter(&n->cg, sr_cgroup_clone_fd(&n->cg)) < 0)
+        sr_error_sys(&m.err, "engine.unavailable.cgroup", "cannot enter the cgroups of the run");
+    else if (native_cgroup_namespace() < 0)
+        sr_error_sys(&m.err, "engine.unavailable.cgroup_namespace", "cannot create a cgroup namespace");
+    else if (keep_only(n) < 0)
         sr_error_sys(&m.err, "engine.broken", "cannot arrange the descriptors of the check's init");
+    if (sr_error_is_set(&m.err)) {
         native_send(n->sock, &m, NULL, 0);
         _exit(1);
     }
@@ -202,7 +206,6 @@ void native_child(struct native *n)
         native_execute(n);
     }
     if (command < 0) {
-        struct native_msg m = { .type = MSG_FAILED };
         sr_error_sys(&m.err, "engine.broken", "cannot start the command's process");
         native_send(n->sock, &m, NULL, 0);
         _exit(1);

@@ -73,11 +73,11 @@ static int pipes_open(struct pipes *p, struct sr_error *err)
     return 0;
 }
 
-static int namespaces(const struct native *n)
+static uint64_t namespaces(const struct native *n)
 {
     if (n->plain)
         return 0;
-    int flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+    uint64_t flags = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
     if (n->plan->network != SR_NETWORK_HOST)
         flags |= CLONE_NEWNET;
     if (!n->id.privileged)
@@ -101,7 +101,7 @@ static int spawn_and_supervise(struct native *n, struct sr_engine_io *io, struct
                                struct sr_error *err)
 {
     struct native_supervision s = { .n = n, .io = io, .outcome = o, .pidfd = -1 };
-    s.pid = native_spawn(namespaces(n), &s.pidfd);
+    s.pid = native_spawn(namespaces(n), sr_cgroup_clone_fd(&n->cg), &s.pidfd);
     if (s.pid < 0)
         return spawn_failed(n, err);
     if (s.pid == 0) {
@@ -185,12 +185,13 @@ int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outc
     return done < 0 && sr_error_is_set(err) ? -1 : 0;
 }
 
-static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket, struct sr_engine_io *io, struct sr_outcome *ret, struct sr_error *err)
+int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, struct sr_engine_io *io, bool tell_steps, struct sr_outcome *ret,
+                    struct sr_error *err)
 {
     *ret = (struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
     if (!sr_ticket_valid(ticket, plan))
         return sr_error_set(err, "engine.ticket", "the plan was not admitted by the gate");
-    struct native n = { .plan = plan, .id = { .userns_fd = -1 }, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .filter = SR_BUF(256 * 1024) };
+    struct native n = { .plan = plan, .id = { .userns_fd = -1 }, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .tell_steps = tell_steps, .filter = SR_BUF(256 * 1024) };
     n.tree_fd = sr_openat2(AT_FDCWD, plan->tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     if (n.tree_fd < 0)
         return sr_error_sys(err, "plan.tree", "cannot open the tree %s", plan->tree);
@@ -203,6 +204,11 @@ static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket
     sr_closep(&n.id.userns_fd);
     sr_buf_clear(&n.filter);
     return done;
+}
+
+static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket, struct sr_engine_io *io, struct sr_outcome *ret, struct sr_error *err)
+{
+    return native_run_plan(plan, ticket, io, false, ret, err);
 }
 
 /* mountinfo spells blanks and backslashes of a path as \ooo (proc(5)). */
@@ -255,20 +261,3 @@ static int native_probe(const struct sr_plan *plan, struct sr_error *err)
 }
 
 const struct sr_engine sr_engine_native = { .name = "native", .probe = native_probe, .run = native_run };
-
-const char *sr_end_name(enum sr_end e)
-{
-    static const char *const names[] = { "exited", "signaled", "not_found", "not_executed", "wall", "idle", "output", "memory", "pids", "disk", "interrupted" };
-    _Static_assert(sizeof names / sizeof *names == SR_END_COUNT, "a name per end");
-    return names[e];
-}
-
-void sr_outcome_clear(struct sr_outcome *o)
-{
-    free(o->observed);
-    cJSON_Delete(o->limits);
-    sr_closep(&o->lower_fd);
-    sr_closep(&o->upper_fd);
-    sr_closep(&o->home_fd);
-    *o = (struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
-}

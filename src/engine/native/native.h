@@ -38,8 +38,9 @@ struct native {
 
     /* made by the steps, in the child */
     int root_fd;    /* the new root: a tmpfs, read-only in the end */
-    int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm */
+    int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm, and views of mounts */
     enum sr_tree_mode tree_mode;
+    bool tell_steps; /* for the doctor: MSG_STEP after each */
     bool plain; /* the uncontained host process: no init, no namespaces (plain.c) */
 };
 
@@ -47,9 +48,8 @@ struct native {
 
 enum native_msg_type {
     MSG_SCRATCH = 1, /* child -> supervisor: descriptors of the scratch, with tree_mode */
+    MSG_STEP,        /* child -> supervisor: step number `status` is done */
     MSG_FAILED,      /* child -> supervisor: set-up failed, error whole; nothing was executed */
-    MSG_READY,       /* child -> supervisor: the root stands; waits for MSG_GO */
-    MSG_GO,          /* supervisor -> child: limits hold, go on */
     MSG_OBSERVED,    /* command process, before exec -> supervisor: what verification saw */
     MSG_STARTED,     /* command process -> supervisor: about to exec; MSG_NOT_STARTED takes it back */
     MSG_NOT_STARTED, /* command process -> supervisor: exec failed; error whole, status is the enum sr_end */
@@ -82,7 +82,8 @@ int native_recv(int sock, struct native_msg *m, int *fds, size_t max, size_t *re
 int64_t native_now(void);
 
 /* ---- spawn.c: the only clone and unshare ---- */
-pid_t native_spawn(int namespaces, int *ret_pidfd); /* as fork, into the namespaces */
+pid_t native_spawn(uint64_t namespaces, int cgroup_fd, int *ret_pidfd); /* as fork, into the namespaces (and the v2 group) */
+int native_cgroup_namespace(void); /* rooted at the caller's own groups, so after it entered them */
 SR_CHECK int native_userns_make(uid_t inside_extra, gid_t inside_extra_gid, int *ret_fd, struct sr_error *err);
 SR_CHECK int native_userns_map_self(uid_t uid, gid_t gid, struct sr_error *err); /* in the child of an ordinary caller */
 
@@ -115,7 +116,8 @@ SR_CHECK int native_view_mount(struct native *n, const char *source, unsigned se
 SR_CHECK int native_overlay(struct native *n, const char *lower, bool writable, int *ret_fd, struct sr_error *err);
 
 /* ---- inside ---- */
-_Noreturn void native_child(struct native *n);   /* child.c: set-up, then init */
+void native_child(struct native *n);             /* child.c: set-up, then init; does not return */
+size_t native_steps(void);                       /* child.c: of the set-up */
 _Noreturn void native_execute(struct native *n); /* command.c: descriptors, verification, look-up, exec */
 void native_verify(const struct native *n, struct native_msg *ret); /* verify.c */
 const char *native_control_name(unsigned i);     /* verify.c */
@@ -136,6 +138,8 @@ SR_CHECK int native_supervise(struct native_supervision *s, struct sr_error *err
 /* ---- native.c ---- */
 typedef void native_main(struct native *n); /* does not return */
 /* Limits, pipes, the child, supervision, usage: what the contained and the plain run share. */
+SR_CHECK int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, struct sr_engine_io *io, bool tell_steps,
+                             struct sr_outcome *ret, struct sr_error *err);
 SR_CHECK int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, native_main *child, struct sr_error *err);
 
 /* ---- plain.c ---- */

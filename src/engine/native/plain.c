@@ -57,10 +57,8 @@ static void host_view_clear(struct sr_plan_env *env, size_t n)
 
 _Noreturn static void plain_child(struct native *n)
 {
-    struct native_msg m = { .type = MSG_FAILED }, ready = { .type = MSG_READY }, go;
-    if (native_send(n->sock, &ready, NULL, 0) < 0 || native_recv(n->sock, &go, NULL, 0, NULL) != 1 || go.type != MSG_GO)
-        _exit(127);
-    if (sr_limits_set_rlimits(&n->cg, &n->plan->limits) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) {
+    struct native_msg m = { .type = MSG_FAILED };
+    if (sr_cgroup_enter(&n->cg, sr_cgroup_clone_fd(&n->cg)) < 0 || sr_limits_set_rlimits(&n->cg, &n->plan->limits) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) {
         sr_error_sys(&m.err, "engine.broken", "cannot set the resource limits of the command");
         native_send(n->sock, &m, NULL, 0);
         _exit(127);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Processes and user namespaces: the only clone(2) of sandrun. */
+/* Processes and user namespaces: the only clone and unshare of sandrun. */
 #include "engine/native/native.h"
 
 #include "base/fs.h"
@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -16,18 +17,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-pid_t native_spawn(int namespaces, int *ret_pidfd)
+pid_t native_spawn(uint64_t namespaces, int cgroup_fd, int *ret_pidfd)
 {
-    /* raw clone: as fork(2), but straight into the namespaces, so that the child is PID 1 without a process in between */
+    /*
+     * Raw clone3: as fork(2), but straight into the namespaces, so that the child is PID 1 without a process in between, and into
+     * its cgroup where that is v2 (Linux 5.7), which spares the lock a later move takes.
+     */
     int pidfd = -1;
-    unsigned long flags = (unsigned long)namespaces | CLONE_PIDFD | SIGCHLD;
-#if defined(__s390x__)
-#error "clone(2) takes its arguments in another order here"
-#endif
-    pid_t pid = (pid_t)syscall(SYS_clone, flags, 0, &pidfd, 0, 0);
+    struct clone_args args = {
+        .flags = namespaces | CLONE_PIDFD | (cgroup_fd >= 0 ? CLONE_INTO_CGROUP : 0),
+        .pidfd = (uint64_t)(uintptr_t)&pidfd,
+        .exit_signal = SIGCHLD,
+        .cgroup = cgroup_fd >= 0 ? (uint64_t)cgroup_fd : 0,
+    };
+    pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
     if (pid > 0)
         *ret_pidfd = pidfd;
     return pid;
+}
+
+int native_cgroup_namespace(void)
+{
+    return unshare(CLONE_NEWCGROUP);
 }
 
 static int write_map(const char *path, const char *text, struct sr_error *err)

@@ -109,16 +109,6 @@ static void on_scratch(struct loop *l, const struct native_msg *m, const int *fd
     l->s->outcome->home_fd = fds[1];
 }
 
-static void on_ready(struct loop *l)
-{
-    struct native_msg go = { .type = MSG_GO };
-    struct sr_error err = { 0 };
-    if (sr_cgroup_attach(&l->s->n->cg, l->s->pid, &err) < 0)
-        fail(l, &err);
-    else if (native_send(l->s->sock, &go, NULL, 0) < 0)
-        kill_all(l);
-}
-
 static void on_observed(struct loop *l, const struct native_msg *m)
 {
     struct sr_outcome *o = l->s->outcome;
@@ -169,11 +159,11 @@ static void on_message(struct loop *l)
     case MSG_SCRATCH:
         on_scratch(l, &m, fds);
         return; /* the descriptors are the outcome's now */
+    case MSG_STEP:
+        l->s->outcome->steps_done = (unsigned)m.status + 1;
+        break;
     case MSG_FAILED:
         fail(l, &m.err);
-        break;
-    case MSG_READY:
-        on_ready(l);
         break;
     case MSG_OBSERVED:
         on_observed(l, &m);
