@@ -149,12 +149,17 @@ static int repro_run(struct repro *r)
     return status;
 }
 
-/* A record whose plan is not the one of its digest is refused like any other digest that no longer
- * matches. */
+/* A record whose plan is not the one of its digest, and a policy that has no such binding any more,
+ * are refused like any other digest that no longer matches. */
 static int refused_or_failed(const struct sr_error *err)
 {
+    static const char *const refusing[] = { "record.invalid.digest", "policy.no_binding",
+                                            "policy.missing" };
     int status = cli_error(err);
-    return strcmp(err->code, "record.invalid.digest") == 0 ? SR_EXIT_BLOCKED : status;
+    for (size_t i = 0; i < sizeof refusing / sizeof *refusing; i++)
+        if (strcmp(err->code, refusing[i]) == 0)
+            return SR_EXIT_BLOCKED;
+    return status;
 }
 
 int cli_repro(const struct cli_args *args)

@@ -53,7 +53,7 @@ static int value_number(const char *s, struct sr_error *err)
     return sr_text_u64(s, 1, 1u << 30, &n, err);
 }
 
-/* "2" or "1.5": up to three decimals, since the kernel is told thousandths. */
+/* "2" or "1.5": in steps of a tenth, as the policy has it. */
 static int value_cpus(const char *s, struct sr_error *err)
 {
     size_t whole = strspn(s, "0123456789"), part = 0;
@@ -64,7 +64,7 @@ static int value_cpus(const char *s, struct sr_error *err)
         if (part == 0)
             whole = 0;
     }
-    if (whole == 0 || whole > 4 || part > 3 || *end != '\0' || strspn(s, "0.") == strlen(s))
+    if (whole == 0 || whole > 4 || part > 1 || *end != '\0' || strspn(s, "0.") == strlen(s))
         return sr_error_set(err, "value.number", "\"%s\" is not a number of cpus, like 2 or 1.5",
                             s);
     return 0;

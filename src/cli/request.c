@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* A value that the parser has checked, so what is left here cannot fail: at most four digits and
- * three decimals. */
+ * one decimal. */
 static double cpus_number(const char *s)
 {
     double whole = 0, scale = 1;

@@ -18,8 +18,8 @@ const struct cli_status_row cli_status_rows[] = {
       "`limit.output`)" },
     { "124", "errored", "no", "a time limit stopped it (`limit.wall`, `limit.idle`)" },
     { "125", "errored", "no",
-      "sandrun or the sandbox failed, or the command line was wrong; nothing is known about the "
-      "code" },
+      "sandrun or the sandbox failed, was told to stop (`run.interrupted`), or was called wrongly; "
+      "nothing is known about the code" },
     { "126", "errored", "no",
       "the command was found and could not be executed (`command.not_executed`)" },
     { "127", "errored", "no", "the command was not found (`command.not_found`)" },

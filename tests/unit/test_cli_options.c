@@ -104,7 +104,7 @@ static const struct {
     { "run", { "--cpus=.5", "Test" }, "usage.invalid_value", "--cpus" },
     { "run", { "--cpus=1.", "Test" }, "usage.invalid_value", "--cpus" },
     { "run", { "--cpus=0.0", "Test" }, "usage.invalid_value", "--cpus" },
-    { "run", { "--cpus=1.2345", "Test" }, "usage.invalid_value", "--cpus" },
+    { "run", { "--cpus=1.25", "Test" }, "usage.invalid_value", "--cpus" },
     { "repro", { "--allow-drift=all", "id" }, "usage.invalid_value", "pin policy tree plan" },
     { "run", { "Test", "Lint" }, "usage.unexpected_argument", "--" },
     { "check", { "Test", "--", "x" }, "usage.unexpected_argument", "--" },
