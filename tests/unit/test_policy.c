@@ -361,8 +361,8 @@ static const char *const tightenings[] = {
     "\"seccomp\":{\"allow\":[]}",
     "\"on_repair\":\"fail\"",
     "\"on_mismatch\":\"block\"",
-    "\"limits\":{\"wall\":\"10m\",\"memory\":\"1GiB\",\"pids\":2,\"cpus\":0.1,\"output\":\"1KiB\","
-    "\"disk\":\"1MiB\",\"files\":16,\"idle\":\"1s\"}",
+    "\"limits\":{\"wall\":\"10m\",\"memory\":\"1GiB\",\"pids\":2,\"cpus\":0.1}",
+    "\"limits\":{\"output\":\"1KiB\",\"disk\":\"1MiB\",\"files\":16,\"idle\":\"1s\"}",
 };
 
 Test(policy, a04_the_command_line_may_tighten_each_field)
