@@ -22,6 +22,7 @@ struct sr_policy_lock {
 
 struct sr_policy_document {
     enum sr_layer layer;
+    bool by_repository; /* a preset that the repository, and nobody above it, named */
     char *path;
     char digest[72];
     struct sr_strv extends;

@@ -60,32 +60,46 @@ static int refuse_loosening(const struct sr_policy_document *d,
     return sr_error_hint(err, "what can be done to %s here: %s", row->path, row->tighter);
 }
 
-/* One field of a layer that is bound: merged, compared with what stood there, refused when it
- * allows more. */
+static bool would_tighten(const struct sr_policy_declaration *dst,
+                          const struct sr_policy_declaration *src, int f)
+{
+    const struct sr_policy_field *row = &sr_policy_fields[f];
+    struct sr_binding below = { 0 }, above = { 0 };
+    if (has(&dst->b, f)) {
+        row->type->merge(row, &below, &dst->b);
+        row->type->merge(row, &above, &dst->b);
+    }
+    row->type->merge(row, &above, &src->b);
+    bool tightens = row->type->tightens(row, &below, &above);
+    sr_binding_clear(&below);
+    sr_binding_clear(&above);
+    return tightens;
+}
+
+/*
+ * One field of a file that the repository or the command line brought. A preset is not refused for
+ * what it says of a locked field, as nobody wrote that against this organisation: the lock holds,
+ * and the provenance shows it.
+ */
 static int merge_bound(const struct sr_policy_documents *docs, size_t file,
                        const struct sr_policy_declaration *src, int f,
                        struct sr_policy_declaration *dst, struct sr_error *err)
 {
-    const struct sr_policy_field *row = &sr_policy_fields[f];
-    const struct sr_policy_document *d = &docs->d[file], *locker = locked_by(docs, dst->b.name, f);
-    struct sr_binding below = { 0 };
-    if (d->layer == SR_LAYER_REPOSITORY && !locker) {
+    const struct sr_policy_document *d = &docs->d[file];
+    const struct sr_policy_document *locker = locked_by(docs, dst->b.name, f);
+    bool free_to_set = d->layer != SR_LAYER_COMMAND_LINE && !locker;
+    if (free_to_set || would_tighten(dst, src, f))
         merge_field(dst, src, f, (uint16_t)file);
-        return 0;
-    }
-    if (has(&dst->b, f))
-        row->type->merge(row, &below, &dst->b);
-    merge_field(dst, src, f, (uint16_t)file);
-    bool tightens = row->type->tightens(row, &below, &dst->b);
-    sr_binding_clear(&below);
-    return tightens ? 0 : refuse_loosening(d, locker, dst->b.name, src->where[f], f, err);
+    else if (d->layer != SR_LAYER_PRESET)
+        return refuse_loosening(d, locker, dst->b.name, src->where[f], f, err);
+    return 0;
 }
 
 static int merge_document(const struct sr_policy_documents *docs, size_t file,
                           const struct sr_policy_declaration *src,
                           struct sr_policy_declaration *dst, struct sr_error *err)
 {
-    bool bound = docs->d[file].layer >= SR_LAYER_REPOSITORY;
+    bool bound = docs->d[file].layer >= SR_LAYER_REPOSITORY || docs->d[file].by_repository;
     for (int f = 0; f < SR_FIELD_COUNT; f++) {
         if (!has(&src->b, f))
             continue;

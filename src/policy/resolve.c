@@ -13,8 +13,9 @@ struct resolver {
     const struct sr_policy_options *opts;
     struct sr_policy_documents docs; /* sources first; put into order of strength at the end */
     struct sr_policy_documents
-        presets;         /* in order of strength: what is extended before what extends it */
-    struct sr_strv open; /* presets that are being expanded, outermost first */
+        presets;          /* in order of strength: what is extended before what extends it */
+    enum sr_layer naming; /* the layer whose extends is being expanded */
+    struct sr_strv open;  /* presets that are being expanded, outermost first */
     struct sr_error *err;
 };
 
@@ -66,6 +67,7 @@ static int expand_preset(struct resolver *r, const char *name, const char *path,
     struct sr_policy_document preset = { 0 };
     if (sr_policy_document_parse(&src, r->opts->home, &preset, r->err) < 0)
         return -1;
+    preset.by_repository = r->naming == SR_LAYER_REPOSITORY;
     sr_strv_add(&r->open, name);
     if (expand(r, &preset) < 0) {
         sr_policy_document_clear(&preset);
@@ -115,9 +117,11 @@ static int parse_sources(struct resolver *r)
             return -1;
         documents_push(&r->docs, d);
     }
-    for (size_t i = 0; i < r->docs.n; i++)
+    for (size_t i = 0; i < r->docs.n; i++) {
+        r->naming = r->docs.d[i].layer;
         if (expand(r, &r->docs.d[i]) < 0)
             return -1;
+    }
     return 0;
 }
 

@@ -101,7 +101,7 @@ static const char top_level[] =
     "name.\"},"
     "\"lock\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
     "\"description\":\"Organisation only: FIELD, GROUP or BINDING.FIELD that a repository can "
-    "tighten and not loosen.\"}}";
+    "tighten and not loosen, itself or by a preset.\"}}";
 
 char *sr_policy_schema(void)
 {

@@ -145,9 +145,13 @@ static bool is_endpoint(const char *s)
 
 static int network_allow(struct sr_policy_reader *r, const cJSON *item, struct sr_binding *b)
 {
+    enum { ENDPOINTS_MAX = 256 };
     if (!cJSON_IsArray(item))
         return sr_policy_refuse(r, item, "policy.invalid.type",
                                 "a list of \"host:port\" is expected");
+    if (cJSON_GetArraySize(item) > ENDPOINTS_MAX)
+        return sr_policy_refuse(r, item, "policy.invalid.range", "more than %d endpoints",
+                                ENDPOINTS_MAX);
     if (!item->child)
         return sr_policy_refuse(r, item, "policy.invalid.unsupported_value",
                                 "an empty list: write \"none\"");

@@ -7,10 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Also bounds what is quadratic below: looking each item up among the others. */
 static int want_array(struct sr_policy_reader *r, const cJSON *item)
 {
+    enum { ITEMS_MAX = 1024 };
     if (!cJSON_IsArray(item))
         return sr_policy_refuse(r, item, "policy.invalid.type", "a list is expected");
+    if (cJSON_GetArraySize(item) > ITEMS_MAX)
+        return sr_policy_refuse(r, item, "policy.invalid.range", "more than %d items", ITEMS_MAX);
     return 0;
 }
 

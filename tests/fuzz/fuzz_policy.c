@@ -41,8 +41,9 @@ static void judge(const struct sr_policy *p)
         const struct sr_binding *b = &p->bindings[i];
         must(b->name && b->command.n > 0 && b->command.v[0][0], "a binding without a command");
         must(b->network == SR_NETWORK_NONE && !b->uncontained, "a lock was opened");
-        must(b->limits.pids >= 2 && b->limits.pids <= 512 && b->limits.wall_ns > 0,
-             "a limit was lost or raised");
+        must(b->limits.pids >= 2 && b->limits.pids <= 512, "a limit was lost or raised");
+        must(b->limits.wall_ns > 0 && b->limits.wall_ns <= 600000000000, "the time was raised");
+        must(b->limits.memory_bytes >> 20 >= 16 && b->limits.memory_bytes >> 30 <= 4, "memory");
         for (size_t m = 0; m < b->n_mounts; m++)
             must(b->mounts[m].target && b->mounts[m].target[0] == '/' &&
                      (b->mounts[m].readonly || b->mounts[m].reason),

@@ -361,8 +361,8 @@ static const char *const tightenings[] = {
     "\"seccomp\":{\"allow\":[]}",
     "\"on_repair\":\"fail\"",
     "\"on_mismatch\":\"block\"",
-    "\"limits\":{\"wall\":\"10m\",\"memory\":\"1GiB\",\"pids\":2,\"cpus\":0.1,\"output\":\"1KiB\","
-    "\"disk\":\"1MiB\",\"files\":16,\"idle\":\"1s\"}",
+    "\"limits\":{\"wall\":\"10m\",\"memory\":\"1GiB\",\"pids\":2,\"cpus\":0.1}",
+    "\"limits\":{\"output\":\"1KiB\",\"disk\":\"1MiB\",\"files\":16,\"idle\":\"1s\"}",
 };
 
 Test(policy, a04_the_command_line_may_tighten_each_field)
@@ -389,6 +389,40 @@ Test(policy, a04_a_locked_field_may_be_tightened_by_the_repository)
     cr_expect_eq(binding(&p, "Test")->limits.wall_ns, 60000000000);
     cr_expect_eq(binding(&p, "Other")->n_mounts, 1, "Test.mounts binds Test alone");
     sr_policy_clear(&p);
+}
+
+Test(policy, a04_a_preset_that_the_repository_names_does_not_open_a_lock)
+{
+    struct sr_policy p = { 0 };
+    static const char repo[] = "{\"version\":1,\"extends\":[\"rust\"]}";
+    accept("{\"version\":1,\"lock\":[\"limits\"]}", repo, NULL, &p);
+    const struct sr_binding *b = binding(&p, "Test");
+    cr_expect_eq(b->limits.memory_bytes, 4ull << 30);
+    cr_expect_str_eq(set_by(&p, b, SR_FIELD_LIMIT_MEMORY), "floor");
+    expect_strv(&b->command, "cargo|test|--offline|--locked");
+    sr_policy_clear(&p);
+    accept("{\"version\":1,\"extends\":[\"rust\"],\"lock\":[\"limits\"]}", repo, NULL, &p);
+    cr_expect_eq(binding(&p, "Test")->limits.memory_bytes, 8ull << 30,
+                 "named by the organisation itself");
+    sr_policy_clear(&p);
+}
+
+Test(policy, long_lists_are_refused_before_they_cost_time)
+{
+    static const char *const lists[] = { "\"tree\":{\"keep\":[", "\"tree\":{\"protect\":[",
+                                         "\"env\":{\"pass\":[", "\"network\":{\"allow\":[" };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        cleanup_buf struct sr_buf b = SR_BUF(1 << 20);
+        struct sr_policy p = { 0 };
+        struct sr_error err = { 0 };
+        sr_buf_printf(&b, "{\"version\":1,\"bindings\":{\"A\":{\"command\":[\"a\"],%s", lists[i]);
+        for (int n = 0; n < 1100; n++)
+            sr_buf_printf(&b, "%s\"A%d%s\"", n ? "," : "", n, i == 3 ? ":1" : "");
+        sr_buf_puts(&b, "]}}}}");
+        cr_expect(resolve(NULL, b.data, NULL, &p, &err) < 0);
+        cr_expect_str_eq(err.code, "policy.invalid.range", "%s: %s", lists[i], err.text);
+        sr_policy_clear(&p);
+    }
 }
 
 Test(policy, a_refusal_says_what_to_do)
