@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun: argv to the command table, its answer to the exit status. */
-#include "cli/commands.h"
+#include "sandrun/cli.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -20,5 +20,5 @@ int main(int argc, char **argv)
     standard_streams_open();
     /* Set-user-id or with file capabilities: the caller's environment, files and tree would steer a
      * power that the caller does not have. Nothing here needs it. */
-    return getauxval(AT_SECURE) ? cli_refuse_setuid() : cli_main(argc, argv);
+    return getauxval(AT_SECURE) ? sr_cli_refuse_setuid() : sr_cli_main(argc, argv);
 }

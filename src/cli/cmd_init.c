@@ -55,18 +55,27 @@ static void absent_note(struct init *in, const struct sr_plan *plan)
     }
 }
 
+static char *command_comment(const struct sr_binding *b)
+{
+    struct sr_buf text = SR_BUF(4096);
+    sr_buf_puts(&text, "the preset's:");
+    for (size_t i = 0; i < b->command.n; i++)
+        sr_buf_printf(&text, " %s", b->command.v[i]);
+    return sr_buf_steal(&text);
+}
+
 /* Bindings of the presets are pinned too: they exist for this repository as soon as it extends
  * them. */
-static struct init_check *check_for(struct init_found *f, const char *name)
+static struct init_check *check_for(struct init_found *f, const struct sr_binding *b)
 {
     static const char *const known[] = { "Test", "Validate", "Lint" };
     for (size_t i = 0; i < f->n_checks; i++)
-        if (strcmp(f->checks[i].name, name) == 0)
+        if (strcmp(f->checks[i].name, b->name) == 0)
             return &f->checks[i];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i], name) == 0) {
-            init_check_add(f, known[i], "the command is the preset's",
-                           (const char *const[]){ NULL });
+        if (strcmp(known[i], b->name) == 0) {
+            cleanup_free char *why = command_comment(b);
+            init_check_add(f, known[i], why, (const char *const[]){ NULL });
             return &f->checks[f->n_checks - 1];
         }
     return NULL; /* a binding of the organisation's own, which pins it where it is declared */
@@ -77,7 +86,7 @@ static int pin_ask(struct init *in, struct pin_request *q, const struct sr_bindi
 {
     struct sr_plan plan = { 0 };
     struct init_check *check =
-        b->uncontained || b->rootfs == SR_ROOTFS_IMAGE ? NULL : check_for(&in->found, b->name);
+        b->uncontained || b->rootfs == SR_ROOTFS_IMAGE ? NULL : check_for(&in->found, b);
     int r = 0;
     if (!check)
         return 0;

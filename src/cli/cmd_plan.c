@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun plan: everything a run would use, who set it, and whether it is contained. */
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/gate_text.h"
 #include "cli/print.h"
@@ -16,15 +17,20 @@ static const struct sr_plan_provenance *provenance_of(const struct sr_plan *plan
     return NULL;
 }
 
-/* The field's own name, or the one it is set under ("tree.target" -> "tree"). */
+/* Layer and file; once when the file's name says the layer ("floor", "preset:python"). */
+static char *set_by(const struct sr_plan_provenance *from)
+{
+    if (!from)
+        return sr_strdup("default");
+    if (sr_text_starts(from->file, from->layer))
+        return sr_strdup(from->file);
+    return sr_asprintf("%s, %s", from->layer, from->file);
+}
+
 static void field(struct cli_page *p, const struct sr_plan *plan, const char *name,
                   const char *value)
 {
-    const struct sr_plan_provenance *from = provenance_of(plan, name);
-    cleanup_free char *who = from ? strcmp(from->layer, from->file) == 0
-                                        ? sr_strdup(from->layer)
-                                        : sr_asprintf("%s, %s", from->layer, from->file)
-                                  : sr_strdup("default");
+    cleanup_free char *who = set_by(provenance_of(plan, name));
     cli_line(p, CLI_PLAIN, "  %-16s %-34s [%s]", name, value, who);
 }
 
@@ -139,8 +145,8 @@ static void plan_policy(struct cli_page *p, const struct sr_plan *plan)
 {
     cli_line(p, CLI_HEAD, "policy");
     for (size_t i = 0; i < plan->n_policy_files; i++)
-        cli_line(p, CLI_PLAIN, "  %-16s %s %s", plan->policy_files[i].layer,
-                 plan->policy_files[i].path, plan->policy_files[i].digest);
+        cli_line(p, CLI_PLAIN, "  %-16s %s", plan->policy_files[i].path,
+                 plan->policy_files[i].digest);
     if (plan->policy_commit)
         cli_line(p, CLI_PLAIN, "  %-16s %s", "commit", plan->policy_commit);
     if (plan->policy_edited)

@@ -33,9 +33,6 @@ void cli_near(const char *word, const char *const *names, size_t n, char out[160
 /* The option table of index i, the common one last; NULL beyond. */
 const struct cli_option *cli_command_table(const struct cli_command *cmd, size_t i);
 
-int cli_main(int argc, char *const *argv);
-int cli_refuse_setuid(void);
-
 int cli_run(const struct cli_args *args);
 int cli_plan(const struct cli_args *args);
 int cli_audit(const struct cli_args *args);

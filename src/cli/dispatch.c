@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/print.h"
+#include "sandrun/cli.h"
 #include "sandrun/verdict.h"
 
 #include <stdio.h>
@@ -68,7 +69,7 @@ static const char *command_alias(const char *word)
     return word;
 }
 
-int cli_main(int argc, char *const *argv)
+int sr_cli_main(int argc, char *const *argv)
 {
     cleanup_args struct cli_args args = { 0 };
     struct sr_error err = { 0 };
@@ -85,7 +86,7 @@ int cli_main(int argc, char *const *argv)
     return args.help ? cli_help_print(cmd) : cmd->run(&args);
 }
 
-int cli_refuse_setuid(void)
+int sr_cli_refuse_setuid(void)
 {
     struct sr_error err = { 0 };
     sr_error_set(&err, "usage.setuid",

@@ -98,22 +98,26 @@ static void policy_drift(const cJSON *record, const struct sr_plan *plan, struct
             sr_strv_add(&d->examples, plan->policy_files[i].path);
 }
 
+/* Other ARGS make another plan by themselves: that is said once. */
 static void plan_drift(const cJSON *record, const cJSON *now, const struct sr_plan *plan,
-                       struct cli_drifts *ret)
+                       bool args_differ, struct cli_drifts *ret)
 {
     const char *before = cli_string_at(record, "plan_digest");
+    cleanup_strv struct sr_strv fields = { 0 };
     const cJSON *item;
-    struct cli_drift *d;
     if (same(before, plan->digest))
         return;
-    d = drift_add(ret, "plan", "repro.drift.plan", "the plan is not the recorded one", before,
-                  plan->digest);
     cJSON_ArrayForEach(item, now)
     {
         const cJSON *old = sr_json_get(cli_at(record, "plan.canonical"), item->string);
-        if (!old || !cJSON_Compare(old, item, 1))
-            sr_strv_add(&d->examples, item->string);
+        if ((!old || !cJSON_Compare(old, item, 1)) && strcmp(item->string, "args") != 0)
+            sr_strv_add(&fields, item->string);
     }
+    if (args_differ && fields.n == 0)
+        return;
+    struct cli_drift *d = drift_add(ret, "plan", "repro.drift.plan",
+                                    "the plan is not the recorded one", before, plan->digest);
+    sr_strv_copy(&d->examples, &fields);
 }
 
 /* ---- the tree ---- */
@@ -174,9 +178,10 @@ int cli_drifts_find(const cJSON *record, const struct sr_plan *plan, struct cli_
     cleanup_json cJSON *now = sr_plan_json(plan, SR_PLAN_DIGEST);
     struct cli_drifts found = { 0 };
     args_drift(record, now, &found);
+    bool args_differ = found.n > 0;
     pin_drift(record, plan, &found);
     policy_drift(record, plan, &found);
-    plan_drift(record, now, plan, &found);
+    plan_drift(record, now, plan, args_differ, &found);
     if (tree_drift(record, plan, &found, err) < 0) {
         cli_drifts_clear(&found);
         return -1;

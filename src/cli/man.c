@@ -55,10 +55,12 @@ static void man_examples(struct sr_buf *out, const char *examples)
     if (!examples)
         return;
     sr_buf_puts(out, ".PP\nExamples:\n.PP\n.nf\n");
-    for (const char *line = examples; *line; line += strcspn(line, "\n") + 1) {
+    for (const char *line = examples; *line;) {
+        size_t len = strcspn(line, "\n");
         sr_buf_puts(out, "    ");
-        roff_n(out, line, strcspn(line, "\n"));
+        roff_n(out, line, len);
         sr_buf_putc(out, '\n');
+        line += len + (line[len] == '\n');
     }
     sr_buf_puts(out, ".fi\n");
 }

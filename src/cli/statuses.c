@@ -59,7 +59,7 @@ const struct cli_reason_row cli_reason_rows[] = {
       "`sandrun image pin --host BINDING` prints the pin of this host" },
     { "engine", "this machine cannot contain the command",
       "`sandrun doctor` names what is missing and the remedy" },
-    { "policy", "the policy does not hold", NULL },
+    { "policy", "the policy cannot be used", NULL },
     { "repro.drift", "the plan, pin, policy or tree is not what the record has", NULL },
     { "run", "sandrun failed", NULL },
     { "plan", "the tree or a path of the plan cannot be used", NULL },

@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void must(int ok, const char *what)
 {
     if (!ok) {
-        fprintf(stderr, "fuzz_json: %s\n", what);
+        fprintf(stderr, "fuzz json: %s\n", what);
         abort();
     }
 }

@@ -17,7 +17,7 @@ static const char organisation[] =
 static void must(int ok, const char *what)
 {
     if (!ok) {
-        fprintf(stderr, "fuzz_policy: %s\n", what);
+        fprintf(stderr, "fuzz policy: %s\n", what);
         abort();
     }
 }
