@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -75,6 +76,15 @@ static bool exists(int dirfd, const char *name)
     return faccessat(dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
+/* A child that goes with its parent, so that a test that fails leaves no process behind. */
+static pid_t fork_bound(void)
+{
+    pid_t pid = fork();
+    if (pid == 0)
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+    return pid;
+}
+
 /* A supervisor that made a run, tells its id and waits to be killed. */
 struct victim {
     pid_t pid;
@@ -86,7 +96,7 @@ static struct victim victim_start(void (*hold)(struct sr_run_dir *))
     struct victim v = { 0 };
     int pipefd[2];
     cr_assert_eq(pipe2(pipefd, O_CLOEXEC), 0);
-    v.pid = fork();
+    v.pid = fork_bound();
     cr_assert_geq(v.pid, 0);
     if (v.pid == 0) {
         struct sr_run_dir r;
@@ -168,6 +178,22 @@ Test(state, a_link_in_place_of_the_root_is_refused)
     cr_assert_eq(symlink(state.root, root), 0);
     setenv("XDG_STATE_HOME", link, 1);
     expect_refused("state.unusable");
+}
+
+Test(state, ids_start_with_the_time_in_utc)
+{
+    struct sr_run_dir r = create();
+    time_t now = time(NULL);
+    bool near = false;
+    for (int back = 0; back < 5; back++) {
+        char expected[16];
+        struct tm tm;
+        time_t then = now - back;
+        strftime(expected, sizeof expected, "%Y%m%d%H%M%S", gmtime_r(&then, &tm));
+        near = near || strncmp(r.id, expected, 14) == 0;
+    }
+    cr_expect(near, "%s", r.id);
+    sr_run_dir_close(&state, &r);
 }
 
 Test(state, an_ended_run_leaves_its_directory_and_no_live_file)
@@ -254,6 +280,16 @@ Test(state, a_run_is_found_by_id_and_by_unique_prefix)
     sr_run_dir_close(&state, &b);
 }
 
+/* Children keep the write end until they have let go of the lock: by sr_run_dir_forget and close, or by exec. */
+static void wait_for_children(int ready[2])
+{
+    char none;
+    close(ready[1]);
+    if (read(ready[0], &none, 1) != 0)
+        _exit(1);
+    close(ready[0]);
+}
+
 /* A directory below the state root, a process that ignores everything but the last signal. */
 static void hold_directory_and_process(struct sr_run_dir *r)
 {
@@ -265,13 +301,19 @@ static void hold_directory_and_process(struct sr_run_dir *r)
     snprintf(path, sizeof path, "cache/%s.scratch/d", r->id);
     if (mkdirat(state.root_fd, path, 0) < 0)
         _exit(1);
+    int ready[2];
+    if (pipe2(ready, O_CLOEXEC) < 0)
+        _exit(1);
     pid_t child = fork();
     if (child == 0) {
         sr_run_dir_forget(r);
         signal(SIGTERM, SIG_IGN);
+        alarm(30);
+        close(ready[1]);
         for (;;)
             pause();
     }
+    wait_for_children(ready);
     snprintf(pid, sizeof pid, "%d", (int)child);
     if (sr_run_dir_note(r, SR_RESOURCE_PROCESS, pid, &err) < 0)
         _exit(1);
@@ -338,18 +380,22 @@ static void hold_cgroup(struct sr_run_dir *r)
     cleanup_free char *procs = sr_asprintf("%s/cgroup.procs", child);
     if (sr_run_dir_note(r, SR_RESOURCE_CGROUP, path, &err) < 0 || mkdir(path, 0755) < 0 || mkdir(child, 0755) < 0)
         _exit(1);
+    int ready[2];
+    if (pipe2(ready, O_CLOEXEC) < 0)
+        _exit(1);
+    /* Members that outlive the supervisor, as the processes of a check do; the cgroup is what ends them. */
     if (fork() == 0) {
         sr_run_dir_forget(r);
         int fd = open(procs, O_WRONLY);
-        if (fd < 0 || write(fd, "0", 1) != 1)
+        if (fd < 0 || write(fd, "0", 1) != 1 || fork() < 0 || write(ready[1], "", 1) != 1)
             _exit(1);
-        close(fd);
-        if (fork() < 0)
-            _exit(1);
+        alarm(30);
         for (;;)
             pause();
     }
-    usleep(100 * 1000);
+    char both[2];
+    if (read(ready[0], both, 1) != 1 || read(ready[0], both, 1) != 1)
+        _exit(1);
 }
 
 Test(state, a37_cgroup_of_a_killed_supervisor_goes_with_its_members)
@@ -390,7 +436,7 @@ Test(state, a37_process_of_another_boot_or_start_time_is_not_killed)
 {
     char boot[SR_BOOT_ID_MAX];
     cr_assert_eq(sr_boot_id(boot), 0);
-    pid_t bystander = fork();
+    pid_t bystander = fork_bound();
     if (bystander == 0)
         for (;;)
             pause();
@@ -458,16 +504,21 @@ Test(state, the_lock_does_not_outlive_a_child_that_forgot_or_executed)
         if (sr_run_dir_create(&state, &r, &err) < 0)
             _exit(1);
         pid_t pids[2];
+        int ready[2];
+        if (pipe2(ready, O_CLOEXEC) < 0)
+            _exit(1);
         if ((pids[0] = fork()) == 0) {
             sr_run_dir_forget(&r);
+            alarm(30);
+            close(ready[1]);
             for (;;)
                 pause();
         }
         if ((pids[1] = fork()) == 0) {
-            execl("/bin/sleep", "sleep", "60", (char *)NULL);
+            execl("/bin/sleep", "sleep", "30", (char *)NULL);
             _exit(1);
         }
-        usleep(100 * 1000);
+        wait_for_children(ready);
         _exit(write(pipefd[1], pids, sizeof pids) != sizeof pids);
     }
     pid_t pids[2];
