@@ -74,4 +74,111 @@ help: ## list the targets
 clean: ## remove what was built
 	rm -rf $(BUILD) build-asan build-clang build-fuzz
 
+# ---- the test rings ----
+
+# The hostile programs of tests/escape: plain programs, as an attacker would build them, so no hardening.
+PROBES := $(patsubst tests/escape/%.c,$(BUILD)/escape/%,$(sort $(wildcard tests/escape/*.c)))
+
+$(BUILD)/escape/%: tests/escape/%.c tests/escape/probe.h Makefile
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(CSTD) -O1 -g -Wall -Wextra -Werror -D_GNU_SOURCE -o $@ $<
+
+.PHONY: probes
+probes: $(PROBES) ## build the hostile programs of tests/escape
+
+.PHONY: test
+test: ## run every ring (scripts/test)
+	$(Q)scripts/test
+
+SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+
+.PHONY: asan-build
+asan-build: ## build build-asan with address and undefined behaviour sanitizers
+	$(Q)$(MAKE) --no-print-directory BUILD=build-asan SAN="$(SANITIZERS)" HARDEN= OPT="-O1 -g" \
+	    build-asan/sandrun build-asan/unit-tests
+
+# Leaks are errors too. The black-box tests run the sanitized binary; it aborts on a finding, which no test expects.
+.PHONY: asan
+asan: asan-build ## run unit and black-box tests with sanitizers, leaks on
+	$(Q)scripts/test asan
+
+.PHONY: clang
+clang: ## build everything with clang into build-clang
+	$(Q)$(MAKE) --no-print-directory CC=clang BUILD=build-clang build-clang/sandrun build-clang/unit-tests
+
+# ---- fuzzing ----
+
+FUZZ_SECONDS ?= 0
+FUZZERS := $(patsubst tests/fuzz/%.c,build-fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
+FUZZ_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
+
+# The library is built again with coverage; the corpus is replayed, each target must take all of it.
+.PHONY: fuzz
+fuzz: ## build the fuzz targets and replay their corpus; FUZZ_SECONDS=60 fuzzes each for so long
+	$(Q)test -n "$(FUZZERS)" || { echo "no fuzz target"; exit 1; }
+	$(Q)$(MAKE) --no-print-directory CC=clang BUILD=build-fuzz SAN="$(FUZZ_FLAGS)" HARDEN=-fPIE OPT="-O1 -g" $(FUZZERS)
+	$(Q)for f in $(FUZZERS); do scripts/fuzz-one $$f $(FUZZ_SECONDS) || exit 1; done
+
+build-fuzz/%: tests/fuzz/%.c build-fuzz/libsandrun.a
+	@echo "  FUZZ  $@"
+	$(Q)$(CC) $(CPPFLAGS) $(filter-out -Wmissing-prototypes,$(ALL_CFLAGS)) -fsanitize=fuzzer,address,undefined \
+	    $(ALL_LDFLAGS) -o $@ $^ $(LIBS)
+
+# ---- measuring ----
+
+$(BUILD)/bench: tests/bench/bench.c Makefile
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	$(Q)$(CC) $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -o $@ $<
+
+.PHONY: bench
+bench: $(BUILD)/sandrun $(BUILD)/bench ## measure against bare exec and bwrap (scripts/deps bench); not a test
+	$(Q)tests/bench/run $(BENCH_ARGS)
+
+# ---- static analysis ----
+
+.PHONY: lint
+lint: ## cppcheck, clang-tidy and shellcheck (scripts/deps lint)
+	$(Q)cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr --error-exitcode=1 \
+	    --suppress=missingIncludeSystem -D_GNU_SOURCE -Iinclude -Isrc src
+	$(Q)clang-tidy --quiet $(SRCS) -- $(CPPFLAGS) $(CSTD)
+	$(Q)shellcheck -x -S warning -e SC2154 scripts/deps scripts/test scripts/demo .ci/run tests/box/*.sh tests/tools/*.sh
+
+# ---- installing ----
+
+BINDIR  := $(DESTDIR)$(PREFIX)/bin
+DATADIR := $(DESTDIR)$(PREFIX)/share/sandrun
+MANDIR  := $(DESTDIR)$(PREFIX)/share/man/man1
+BASHDIR := $(DESTDIR)$(PREFIX)/share/bash-completion/completions
+ZSHDIR  := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+FISHDIR := $(DESTDIR)$(PREFIX)/share/fish/vendor_completions.d
+
+# What is printed by the binary is generated here, so that it cannot be another version's. Written through a
+# temporary file: a binary that fails must not leave an empty manual page behind.
+$(BUILD)/share/%: $(BUILD)/sandrun
+	@mkdir -p $(@D)
+	$(Q)$(BUILD)/sandrun $(call generator,$*) > $@.tmp && test -s $@.tmp && mv $@.tmp $@
+
+GENERATED := sandrun.1 sandrun.bash _sandrun sandrun.fish policy.schema.json
+generator = $(strip $(if $(filter sandrun.1,$1),help --man)$(if $(filter sandrun.bash,$1),help --completion bash)\
+	$(if $(filter _sandrun,$1),help --completion zsh)$(if $(filter sandrun.fish,$1),help --completion fish)\
+	$(if $(filter policy.schema.json,$1),schema))
+
+.PHONY: install
+install: $(BUILD)/sandrun $(GENERATED:%=$(BUILD)/share/%) ## install below PREFIX (default /usr/local), DESTDIR in front
+	$(Q)install -d "$(BINDIR)" "$(DATADIR)/policies" "$(MANDIR)" "$(BASHDIR)" "$(ZSHDIR)" "$(FISHDIR)"
+	$(Q)install -m 755 $(BUILD)/sandrun "$(BINDIR)/sandrun"
+	$(Q)install -m 644 $(POLICIES) "$(DATADIR)/policies"
+	$(Q)install -m 644 $(BUILD)/share/policy.schema.json "$(DATADIR)/policy.schema.json"
+	$(Q)install -m 644 $(BUILD)/share/sandrun.1 "$(MANDIR)/sandrun.1"
+	$(Q)install -m 644 $(BUILD)/share/sandrun.bash "$(BASHDIR)/sandrun"
+	$(Q)install -m 644 $(BUILD)/share/_sandrun "$(ZSHDIR)/_sandrun"
+	$(Q)install -m 644 $(BUILD)/share/sandrun.fish "$(FISHDIR)/sandrun.fish"
+
+.PHONY: uninstall
+uninstall: ## remove what install put there
+	$(Q)rm -f "$(BINDIR)/sandrun" "$(MANDIR)/sandrun.1" "$(BASHDIR)/sandrun" "$(ZSHDIR)/_sandrun" "$(FISHDIR)/sandrun.fish"
+	$(Q)rm -rf "$(DATADIR)"
+
 -include $(wildcard $(BUILD)/src/*.d $(BUILD)/src/*/*.d $(BUILD)/src/*/*/*.d $(BUILD)/tests/unit/*.d)

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "sandrun/change.h"
 #include "sandrun/git.h"
+#include "sandrun/keep.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +48,7 @@ struct pipeline {
     struct sr_findings findings;
     struct sr_outcome outcome;
     struct sr_changeset changes;
+    struct sr_kept_list kept;
     struct sr_manifest *before; /* direct and uncontained runs: the whole tree */
     struct sr_tree_identity tree_before, tree_after;
     bool have_state, have_run, have_plan, have_gate, have_findings, have_outcome, have_changes, have_before, have_after;
@@ -284,6 +286,7 @@ static void record(struct pipeline *p)
         .findings = p->have_findings ? &p->findings : NULL,
         .outcome = p->have_outcome ? &p->outcome : NULL,
         .changes = p->have_changes ? &p->changes : NULL,
+        .kept = &p->kept,
         .verdict = &p->result->verdict,
         .error = sr_error_is_set(&p->result->error) ? &p->result->error : NULL,
         .tree_before = &p->tree_before,
@@ -311,11 +314,26 @@ static void pipeline_clear(struct pipeline *p)
     sr_gate_clear(&p->gate);
     sr_findings_clear(&p->findings);
     sr_changeset_clear(&p->changes);
+    sr_kept_list_clear(&p->kept);
     sr_manifest_free(p->before);
     sr_outcome_clear(&p->outcome);
     sr_resolved_clear(&p->resolved);
     if (p->have_state)
         sr_state_close(&p->state);
+}
+
+/* Of a run that is judged by its command alone: what a repair or a limit left half-done does not come back. */
+static int keep(struct pipeline *p)
+{
+    struct sr_error err = { 0 };
+    const struct sr_plan *plan = &p->resolved.plan;
+    const struct sr_verdict *v = &p->result->verdict;
+    bool judged = v->status == SR_STATUS_PASSED || v->status == SR_STATUS_FAILED;
+    if (plan->writes != SR_WRITES_KEEP || writes_to_tree(p) || !judged || !p->have_changes)
+        return 0;
+    if (sr_changes_keep(&p->changes, &plan->keep, p->outcome.lower_fd, p->outcome.upper_fd, &p->kept, &err) < 0)
+        return give_up(p, &err);
+    return 0;
 }
 
 static void go(struct pipeline *p)
@@ -325,6 +343,8 @@ static void go(struct pipeline *p)
     if (read_changes(p) < 0)
         return;
     sr_verdict_of_run(&p->resolved.plan, &p->outcome, &p->changes, &p->result->verdict);
+    if (keep(p) < 0)
+        return;
     if (p->outcome.detail[0])
         sr_error_set(&p->result->error, p->result->verdict.reason, "%s", p->outcome.detail);
 }

@@ -110,6 +110,10 @@ SR_CHECK int sr_tree_added(int root_fd, bool in_home, struct sr_changeset *ret, 
 /* Two directories, before and after (copy mode): same size and times are not believed, content is. */
 SR_CHECK int sr_tree_compare(int before_fd, int after_fd, struct sr_changeset *ret, struct sr_error *err);
 
+/* Copy mode, beside sr_tree_compare: which directories of the copy were removed and made anew, which two trees with the same
+ * bytes cannot show. fresh: a snapshot of the copy without content, taken before the command started. */
+SR_CHECK int sr_tree_anew(const struct sr_manifest *fresh, int after_fd, struct sr_changeset *ret, struct sr_error *err);
+
 /* ---- judging ---- */
 
 struct sr_classify_options {

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "sandrun/engine.h"
+#include "sandrun/keep.h"
 #include "sandrun/verdict.h"
 
 #include <stdbool.h>
@@ -46,6 +47,7 @@ struct sr_record_facts {
     const struct sr_findings *findings; /* may be NULL */
     const struct sr_outcome *outcome;   /* NULL: nothing ran */
     const struct sr_changeset *changes; /* may be NULL */
+    const struct sr_kept_list *kept;    /* what came back to the tree; may be NULL */
     const struct sr_verdict *verdict;
     const struct sr_error *error;       /* may be NULL */
     const struct sr_tree_identity *tree_before, *tree_after;

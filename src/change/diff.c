@@ -18,6 +18,7 @@ struct pair {
 struct diff {
     const struct sr_manifest *before, *after;
     bool in_home;
+    bool marks_only;
     struct sr_changeset *set;
     struct pair *todo;
     size_t n, cap;
@@ -58,11 +59,15 @@ static void entry_diff(struct diff *d, const struct sr_manifest_entry *b, const 
     cleanup_free char *path = sr_walk_join(dir->path, name);
     bool b_dir = b && S_ISDIR(b->mode), a_dir = a && S_ISDIR(a->mode);
     size_t mark = dir->mark;
-    if (!b || !a || !entries_equal(b, a))
+    if (d->marks_only) {
+        if (b && a && !b_dir && b->mode == a->mode && b->size == a->size)
+            sr_set_same(d->set, dir->mark);
+    } else if (!b || !a || !entries_equal(b, a)) {
         sr_set_add(d->set, sr_strdup(path), d->in_home, b ? &bs : NULL, a ? &as : NULL, NULL);
-    else if (!b_dir)
+    } else if (!b_dir) {
         sr_set_same(d->set, dir->mark);
-    if (b_dir && !a_dir)
+    }
+    if (b_dir && !a_dir && !d->marks_only)
         sr_set_mark(d->set, path, d->in_home, SR_MARK_GONE);
     /* Another inode, or the same number with another birth, under the same name. */
     if (b_dir && a_dir)
@@ -83,17 +88,34 @@ static void pair_diff(struct diff *d, const struct pair *p)
     }
 }
 
+static void diff_run(struct diff *d)
+{
+    pair_push(d, &d->before->v[0], &d->after->v[0], sr_strdup(""), SR_MARKS_MAX);
+    while (d->n) {
+        struct pair p = d->todo[--d->n];
+        pair_diff(d, &p);
+        free(p.path);
+    }
+    free(d->todo);
+}
+
 int sr_manifest_diff(const struct sr_manifest *before, const struct sr_manifest *after, bool in_home,
                      struct sr_changeset *ret, struct sr_error *err)
 {
     struct diff d = { .before = before, .after = after, .in_home = in_home, .set = ret };
     (void)err; /* nothing here can fail: both trees were bounded when they were read */
-    pair_push(&d, &before->v[0], &after->v[0], sr_strdup(""), SR_MARKS_MAX);
-    while (d.n) {
-        struct pair p = d.todo[--d.n];
-        pair_diff(&d, &p);
-        free(p.path);
-    }
-    free(d.todo);
+    diff_run(&d);
+    return 0;
+}
+
+int sr_tree_anew(const struct sr_manifest *fresh, int after_fd, struct sr_changeset *ret, struct sr_error *err)
+{
+    struct sr_snapshot_options o = { .content = false, .index_dirfd = -1 };
+    struct sr_manifest *after = NULL;
+    if (sr_snapshot(after_fd, &o, &after, err) < 0)
+        return -1;
+    struct diff d = { .before = fresh, .after = after, .marks_only = true, .set = ret };
+    diff_run(&d);
+    sr_manifest_free(after);
     return 0;
 }

@@ -67,35 +67,51 @@ static const char *const harmless_anywhere[] = {
     "pip-selfcheck.json", ".lock", ".DS_Store", "node_modules/.cache", NULL,
 };
 
+/* One component against one component of a pattern. Nearly all fail at the first byte, and nothing is allocated for them:
+ * a deep tree asks this some million times. */
+static bool component_match(const char *pattern, size_t pattern_len, const char *word, size_t len)
+{
+    if (pattern[0] != '*' && pattern[0] != '[' && pattern[0] != '?' && (len == 0 || pattern[0] != word[0]))
+        return false;
+    const char *star = memchr(pattern, '*', pattern_len);
+    bool rare = memchr(pattern, '[', pattern_len) || memchr(pattern, '?', pattern_len);
+    if (!star && !rare)
+        return pattern_len == len && memcmp(pattern, word, len) == 0;
+    if (rare || memchr(star + 1, '*', (size_t)(pattern + pattern_len - star - 1))) {
+        cleanup_free char *p = sr_strndup(pattern, pattern_len), *w = sr_strndup(word, len);
+        return fnmatch(p, w, 0) == 0;
+    }
+    size_t head = (size_t)(star - pattern), tail = pattern_len - head - 1;
+    return len >= head + tail && memcmp(pattern, word, head) == 0 && memcmp(star + 1, word + len - tail, tail) == 0;
+}
+
+static bool match_from(const char *pattern, const char *path)
+{
+    for (;;) {
+        size_t pattern_len = strcspn(pattern, "/"), len = strcspn(path, "/");
+        if (!component_match(pattern, pattern_len, path, len))
+            return false;
+        if (pattern[pattern_len] == '\0')
+            return true;
+        if (path[len] == '\0')
+            return false;
+        pattern += pattern_len + 1;
+        path += len + 1;
+    }
+}
+
 bool sr_pattern_match(const char *pattern, const char *path)
 {
-    if (strchr(pattern, '/')) {
-        /* The pattern's components are as many of the path's, from any one on; what is below the last is matched too. */
-        size_t parts = sr_walk_depth(pattern);
-        for (const char *p = path; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL) {
-            const char *end = p;
-            for (size_t i = 0; i < parts && end; i++)
-                end = strchr(end + (i > 0), '/');
-            cleanup_free char *part = end ? sr_strndup(p, (size_t)(end - p)) : sr_strdup(p);
-            if (fnmatch(pattern, part, FNM_PATHNAME) == 0)
-                return true;
-        }
-        return false;
-    }
-    for (const char *p = path; p;) {
-        const char *end = strchr(p, '/');
-        cleanup_free char *part = end ? sr_strndup(p, (size_t)(end - p)) : sr_strdup(p);
-        if (fnmatch(pattern, part, 0) == 0)
+    for (const char *p = path; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL)
+        if (match_from(pattern, p))
             return true;
-        p = end ? end + 1 : NULL;
-    }
     return false;
 }
 
 static bool word_match(const char *const *patterns, const char *word)
 {
     for (size_t i = 0; i < SR_ENVIRONMENT_WORDS && patterns[i]; i++)
-        if (fnmatch(patterns[i], word, 0) == 0)
+        if (component_match(patterns[i], strlen(patterns[i]), word, strlen(word)))
             return true;
     return false;
 }
@@ -151,8 +167,7 @@ bool sr_environment_harmless(const struct sr_environment *e, const char *below)
     /* The row's own lie at the top of the environment, or (nested packages) below another of its name. */
     for (size_t i = 0; i < SR_ENVIRONMENT_WORDS && e->harmless[i]; i++) {
         size_t len = strcspn(below, "/");
-        cleanup_free char *top = sr_strndup(below, len);
-        if (fnmatch(e->harmless[i], top, 0) == 0)
+        if (component_match(e->harmless[i], strlen(e->harmless[i]), below, len))
             return true;
     }
     return false;

@@ -112,27 +112,29 @@ static bool keys_differ(const struct sr_environment *row, const char *before, co
         if (b && a && strcmp(b, a) != 0)
             return true;
     }
-    return row->keys[0] == NULL;
+    return false;
 }
 
-/* The file that says which environment this is says another one now. */
-static bool identity_changed(const struct sr_environment_seen *e, const struct sr_changeset *set,
+enum answer { NO, YES, UNKNOWN };
+
+/* Does the file that says which environment this is say another one now? */
+static enum answer identity_changed(const struct sr_environment_seen *e, const struct sr_changeset *set,
                              const struct sr_classify_options *o)
 {
     const struct sr_environment *row = e->before;
     cleanup_buf struct sr_buf before = SR_BUF(IDENTITY_FILE_MAX), after = SR_BUF(IDENTITY_FILE_MAX);
     struct sr_view v = { set, o, e->in_home };
     if (!row->identity)
-        return false;
+        return NO;
     cleanup_free char *path = sr_walk_join(e->path, row->identity);
     const struct sr_change *c = sr_set_find(set, path, e->in_home);
     if (!c || (c->kind != SR_CHANGE_MODIFIED && c->kind != SR_CHANGE_TYPE))
-        return false;
+        return NO;
     if (row->keys[0] == NULL)
-        return true;
+        return YES;
     if (!sr_view_read(&v, path, false, IDENTITY_FILE_MAX, &before) || !sr_view_read(&v, path, true, IDENTITY_FILE_MAX, &after))
-        return !e->anew; /* only digests are known: they differ, and nothing else explains it */
-    return keys_differ(row, before.data ? before.data : "", after.data ? after.data : "");
+        return UNKNOWN;
+    return keys_differ(row, before.data ? before.data : "", after.data ? after.data : "") ? YES : NO;
 }
 
 /* ---- the verdict on one ---- */
@@ -186,7 +188,8 @@ static void judge(struct sr_environment_seen *e, const struct sr_changeset *set,
             judge_as(e, e->before && files_before(e, o, 1) ? SR_CLASS_ENV_REBUILT : SR_CLASS_ENV_CREATED);
         return;
     }
-    e->reidentified = !e->gone && !e->retyped && identity_changed(e, set, o);
+    enum answer other = e->gone || e->retyped ? NO : identity_changed(e, set, o);
+    e->reidentified = other == YES;
     if (row->writes_are_builds)
         judge_builds(e);
     else if (e->retyped || e->moved || (e->reidentified && strong(e->after)))
@@ -195,6 +198,9 @@ static void judge(struct sr_environment_seen *e, const struct sr_changeset *set,
         judge_as(e, SR_CLASS_ENV_DELETED);
     else
         judge_content(e, o);
+    /* A manifest has digests only: the file differs, and when no rebuilding explains that, it is another one. */
+    if (other == UNKNOWN && e->judged && e->cls == SR_CLASS_ENV_CHANGED)
+        e->cls = SR_CLASS_ENV_REPLACED;
 }
 
 void sr_environments_judge(struct sr_environments_seen *seen, const struct sr_changeset *set, const struct sr_classify_options *o)

@@ -169,6 +169,7 @@ static int lower_resolve(struct overlay *o, struct dir *d, const char *parent, c
     if (sr_overlay_attr_read(d->fd, d->path, &attr, err) < 0)
         return -1;
     cleanup_free char *from = attr.redirect ? sr_overlay_redirect(attr.redirect, parent) : NULL;
+    bool opaque = attr.opaque;
     sr_overlay_attr_clear(&attr);
     if (from && !(below && strcmp(from, below) == 0)) {
         struct stat st;
@@ -177,9 +178,9 @@ static int lower_resolve(struct overlay *o, struct dir *d, const char *parent, c
         *ret_lower = shows ? steal_ptr(&from) : NULL;
         return there_dir && !moved ? tell_lost(o, d->path, SR_MARK_MOVED, err) : 0;
     }
-    if (attr.opaque && !(d->flags & ITEM_OPAQUE))
+    if (opaque && !(d->flags & ITEM_OPAQUE))
         d->flags = moved ? 0 : ITEM_OPAQUE;
-    *ret_lower = there_dir && !(moved && attr.opaque) ? steal_ptr(&below) : NULL;
+    *ret_lower = there_dir && !(moved && opaque) ? steal_ptr(&below) : NULL;
     if (*ret_lower && d->flags & ITEM_OPAQUE)
         d->mark = sr_set_mark(o->set, d->path, false, SR_MARK_ANEW);
     return 0;

@@ -36,13 +36,15 @@ static void binding_json(struct audit *a, const struct sr_plan *plan, const stru
 
 static void binding_lines(struct audit *a, const struct sr_plan *plan, const struct sr_gate *gate)
 {
-    cli_line(&a->page, CLI_HEAD, "%s%s", plan->binding, plan->executes ? "" : " (executes: false, not judged)");
+    cli_line(&a->page, CLI_HEAD, "%s%s", plan->binding,
+             plan->executes ? "" : " (executes: false, not judged)");
     cli_gate_lines(&a->page, gate);
     if (plan->uncontained)
         cli_line(&a->page, CLI_PLAIN, "  reason: %s", plan->uncontained);
 }
 
-/* A binding that cannot be resolved says nothing good about the others: it is listed, and the answer is an error. */
+/* A binding that cannot be resolved says nothing good about the others: it is listed, and the
+ * answer is an error. */
 static void binding_failed(struct audit *a, const char *name, const struct sr_error *err)
 {
     cJSON *o = sr_json_object();
@@ -78,7 +80,9 @@ static int audit_print(struct audit *a, int status)
     cleanup_json cJSON *out = sr_json_object();
     if (!cli_flag(a->args, "json")) {
         if (loaded->edited)
-            cli_line(&a->page, CLI_WARN, "the tree's sandrun.json differs from commit %s's and is not used", loaded->commit);
+            cli_line(&a->page, CLI_WARN,
+                     "the tree's sandrun.json differs from commit %s's and is not used",
+                     loaded->commit);
         return cli_page_done(&a->page, status);
     }
     sr_json_add_string(out, "tree", a->s.resolved.tree);

@@ -44,8 +44,8 @@ int cli_check(const struct cli_args *args)
     if (sr_resolve_preflight(&s.resolved.plan, &s.state, &findings, &err) < 0)
         return cli_error(&err);
     status = findings.n ? SR_EXIT_ENV : 0;
-    status = cli_flag(args, "json") ? findings_json(&s.resolved.plan, &findings, status) :
-                                      findings_print(&s.resolved.plan, &findings, status);
+    status = cli_flag(args, "json") ? findings_json(&s.resolved.plan, &findings, status)
+                                    : findings_print(&s.resolved.plan, &findings, status);
     sr_findings_clear(&findings);
     return status;
 }

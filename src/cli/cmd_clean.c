@@ -33,9 +33,11 @@ static bool run_old(const struct clean *c, const char *id)
 {
     struct stat st;
     struct timespec now;
-    if (clock_gettime(CLOCK_REALTIME, &now) < 0 || fstatat(c->state.runs_fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0)
+    if (clock_gettime(CLOCK_REALTIME, &now) < 0 ||
+        fstatat(c->state.runs_fd, id, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
-    return st.st_mtime < now.tv_sec && (uint64_t)(now.tv_sec - st.st_mtime) >= c->older_ns / 1000000000;
+    return st.st_mtime < now.tv_sec &&
+           (uint64_t)(now.tv_sec - st.st_mtime) >= c->older_ns / 1000000000;
 }
 
 /* The names are read whole before anything goes: removing while reading may skip entries. */
@@ -86,16 +88,17 @@ static void sweep_lines(struct cli_page *p, const struct sr_sweep *s)
         const char *value = cli_string_at(item, "value"), *state = cli_string_at(item, "state");
         const char *why = cli_string_at(item, "why");
         bool left = state && strcmp(state, "left") == 0;
-        cli_line(p, left ? CLI_BAD : CLI_PLAIN, "  %s %s %s (run %s)%s%s", state ? state : "?", kind ? kind : "?",
-                 value ? value : "?", run ? run : "?", why ? ": " : "", why ? why : "");
+        cli_line(p, left ? CLI_BAD : CLI_PLAIN, "  %s %s %s (run %s)%s%s", state ? state : "?",
+                 kind ? kind : "?", value ? value : "?", run ? run : "?", why ? ": " : "",
+                 why ? why : "");
     }
 }
 
 static int clean_print(const struct clean *c, int status)
 {
     cleanup_page struct cli_page p = cli_page_on(STDOUT_FILENO);
-    cli_line(&p, CLI_PLAIN, "%u live, %u dead and cleaned, %u dead with something left", c->sweep.live, c->sweep.swept,
-             c->sweep.left);
+    cli_line(&p, CLI_PLAIN, "%u live, %u dead and cleaned, %u dead with something left",
+             c->sweep.live, c->sweep.swept, c->sweep.left);
     sweep_lines(&p, &c->sweep);
     if (c->older_ns)
         cli_line(&p, CLI_PLAIN, "%u records removed", c->removed);
@@ -108,7 +111,8 @@ static int clean_json(const struct clean *c, int status)
     sr_json_add_u64(out, "live", c->sweep.live);
     sr_json_add_u64(out, "swept", c->sweep.swept);
     sr_json_add_u64(out, "left", c->sweep.left);
-    sr_json_add(out, "items", c->sweep.items ? cJSON_Duplicate(c->sweep.items, 1) : sr_json_array());
+    sr_json_add(out, "items",
+                c->sweep.items ? cJSON_Duplicate(c->sweep.items, 1) : sr_json_array());
     sr_json_add_u64(out, "records_removed", c->removed);
     sr_json_add_u64(out, "records_left", c->failed);
     return cli_json(out, status);
@@ -120,8 +124,9 @@ int cli_clean(const struct cli_args *args)
     struct sr_error err = { 0 };
     const char *older = cli_arg(args, "older-than");
     int status;
-    if ((older && sr_text_duration(older, &c.older_ns, &err) < 0) || sr_state_open(&c.state, &err) < 0 ||
-        sr_state_sweep(&c.state, &c.sweep, &err) < 0 || records_remove(&c, &err) < 0) {
+    if ((older && sr_text_duration(older, &c.older_ns, &err) < 0) ||
+        sr_state_open(&c.state, &err) < 0 || sr_state_sweep(&c.state, &c.sweep, &err) < 0 ||
+        records_remove(&c, &err) < 0) {
         status = cli_error(&err);
     } else {
         status = c.sweep.left || c.failed ? SR_EXIT_SANDBOX : 0;

@@ -15,8 +15,9 @@ static const struct {
     char mark;
     enum cli_style style;
 } marks[] = {
-    { SR_CHANGE_ADDED, '+', CLI_GOOD },  { SR_CHANGE_DELETED, '-', CLI_BAD }, { SR_CHANGE_MODIFIED, '~', CLI_WARN },
-    { SR_CHANGE_MODE, 'm', CLI_WARN }, { SR_CHANGE_TYPE, 't', CLI_WARN },
+    { SR_CHANGE_ADDED, '+', CLI_GOOD },    { SR_CHANGE_DELETED, '-', CLI_BAD },
+    { SR_CHANGE_MODIFIED, '~', CLI_WARN }, { SR_CHANGE_MODE, 'm', CLI_WARN },
+    { SR_CHANGE_TYPE, 't', CLI_WARN },
 };
 
 static void change_line(struct cli_page *p, const cJSON *change)
@@ -30,7 +31,7 @@ static void change_line(struct cli_page *p, const cJSON *change)
             mark = marks[i].mark;
             style = marks[i].style;
         }
-    cli_line(p, style, "  %c %s%s%s%s", mark, cli_bool_at(change, "in_home") ? "~/" : "", path ? path : "?",
+    cli_line(p, style, "  %c %s%s%s%s", mark, cli_in_home(change) ? "~/" : "", path ? path : "?",
              target ? " -> " : "", target ? target : "");
 }
 
@@ -38,7 +39,7 @@ static void class_lines(struct cli_page *p, const cJSON *changes, const char *cl
 {
     const cJSON *change;
     bool headed = false;
-    cJSON_ArrayForEach(change, cli_at(changes, "entries"))
+    cJSON_ArrayForEach(change, cli_at(changes, "list"))
     {
         const char *own = cli_string_at(change, "class");
         if (!own || strcmp(own, cls) != 0)
@@ -69,7 +70,7 @@ static void diff_page(struct cli_page *p, const cJSON *record)
         class_lines(p, changes, sr_change_class_name((enum sr_change_class)c));
     if (cli_bool_at(changes, "truncated"))
         cli_line(p, CLI_WARN, "%" PRIu64 " changes in all; the record lists %d of them", total,
-                 cJSON_GetArraySize(cli_at(changes, "entries")));
+                 cJSON_GetArraySize(cli_at(changes, "list")));
     else if (total == 0)
         cli_line(p, CLI_PLAIN, "the command changed nothing");
 }

@@ -16,8 +16,8 @@ static const enum cli_style answer_styles[SR_PROBE_ANSWER_COUNT] = {
 
 static void probe_lines(struct cli_page *p, const struct sr_probe_result *r)
 {
-    cli_line(p, answer_styles[r->answer], "%-11s %s (%s)%s", sr_probe_answer_name(r->answer), r->title, r->primitive,
-             r->required ? "" : ", optional");
+    cli_line(p, answer_styles[r->answer], "%-11s %s (%s)%s", sr_probe_answer_name(r->answer),
+             r->title, r->primitive, r->required ? "" : ", optional");
     if (r->text[0] && r->answer != SR_PROBE_WORKS)
         cli_lines(p, CLI_PLAIN, "            ", r->text);
     if (r->remedy[0])
@@ -55,7 +55,9 @@ static int doctor_json(const struct sr_doctor *d, int status)
 
 int cli_doctor(const struct cli_args *args)
 {
-    cleanup_state struct sr_state state = { .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1 };
+    cleanup_state struct sr_state state = {
+        .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1
+    };
     struct sr_error err = { 0 };
     struct sr_doctor d = { 0 };
     int status;

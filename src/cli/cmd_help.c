@@ -27,7 +27,8 @@ static printer *printer_chosen(const struct cli_args *args)
 {
     for (size_t i = 0; i < sizeof printers / sizeof *printers; i++) {
         const char *value = cli_arg(args, printers[i].option);
-        if (printers[i].value ? value && strcmp(value, printers[i].value) == 0 : cli_flag(args, printers[i].option))
+        if (printers[i].value ? value && strcmp(value, printers[i].value) == 0
+                              : cli_flag(args, printers[i].option))
             return printers[i].print;
     }
     return NULL;

@@ -3,7 +3,7 @@
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/request.h"
-#include "sandrun/verdict.h"
+#include "sandrun/image.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +12,6 @@ struct pins {
     struct cli_session s;
     struct cli_page page;
     cJSON *list;
-    int status;
 };
 
 static void pin_add(struct pins *p, const struct sr_plan *plan)
@@ -25,7 +24,8 @@ static void pin_add(struct pins *p, const struct sr_plan *plan)
         sr_json_append_string(lines, plan->pin_lines.v[i]);
     }
     cli_line(&p->page, CLI_PLAIN, "  \"rootfs\": { \"host\": \"%s\" }", plan->pin_observed);
-    cli_line(&p->page, CLI_PLAIN, same ? "  the policy has this pin" : "  the policy has: %s", plan->pin ? plan->pin : "no pin");
+    cli_line(&p->page, CLI_PLAIN, same ? "  the policy has this pin" : "  the policy has: %s",
+             plan->pin ? plan->pin : "no pin");
     sr_json_add_string(o, "binding", plan->binding);
     sr_json_add_string(o, "host", plan->pin_observed);
     sr_json_add_string(o, "policy", plan->pin);
@@ -34,48 +34,58 @@ static void pin_add(struct pins *p, const struct sr_plan *plan)
     sr_json_append(p->list, o);
 }
 
-/* Bindings whose root filesystem is an image, or that name no command, have no host pin to print. */
-static bool pin_applies(const struct sr_plan *plan)
+static const char *plan_path(const struct sr_plan *plan)
 {
-    return plan->rootfs != SR_ROOTFS_IMAGE && plan->command.n > plan->n_args;
+    for (size_t i = 0; i < plan->n_env; i++)
+        if (strcmp(plan->env[i].name, "PATH") == 0)
+            return plan->env[i].value;
+    return SR_INSIDE_PATH;
 }
 
-static int pin_one(struct pins *p, const char *binding, bool asked_for)
+/* A plan of an uncontained binding has no fingerprint: nothing would be held against it. It is what
+ * one has to write to contain the binding, so here it is computed all the same. */
+static int pin_observe(struct pins *p, struct sr_plan *plan, struct sr_error *err)
 {
-    struct sr_error err = { 0 };
+    struct sr_fingerprint f = { 0 };
+    struct sr_strv own = { plan->command.v, plan->command.n - plan->n_args };
+    if (plan->pin_observed)
+        return 0;
+    if (sr_host_fingerprint(&own, plan_path(plan), plan->tree, p->s.state.cache_fd, &f, err) < 0)
+        return sr_error_wrap(err, "the fingerprint of this host for %s", plan->binding);
+    plan->pin_observed = sr_strdup(f.digest);
+    sr_strv_copy(&plan->pin_lines, &f.lines);
+    sr_fingerprint_clear(&f);
+    return 0;
+}
+
+static int pin_one(struct pins *p, const char *binding, bool asked_for, struct sr_error *err)
+{
     struct sr_plan plan = { 0 };
-    int r = 0;
-    if (sr_resolve_binding(&p->s.request.req, &p->s.state, &p->s.resolved, binding, &plan, &err) < 0)
-        r = -1;
-    else if (!pin_applies(&plan))
-        r = asked_for ? sr_error_set(&err, "rootfs.no_host_pin", "%s names no command, or an image: there is no host pin for it", binding) : 0;
-    else if (!plan.pin_observed)
-        r = sr_error_set(&err, "rootfs.pin_unverified", "the fingerprint of this host for %s could not be computed", binding);
-    else
+    int r = sr_resolve_binding(&p->s.request.req, &p->s.state, &p->s.resolved, binding, &plan, err);
+    if (r == 0 && plan.rootfs == SR_ROOTFS_IMAGE)
+        r = asked_for ? sr_error_set(err, "rootfs.no_host_pin",
+                                     "%s names an image: there is no host pin for it", binding)
+                      : 0;
+    else if (r == 0 && (r = pin_observe(p, &plan, err)) == 0)
         pin_add(p, &plan);
     sr_plan_clear(&plan);
-    if (r < 0)
-        p->status = cli_error(&err);
     return r;
 }
 
-static void pin_all(struct pins *p, const char *binding)
+static int pin_all(struct pins *p, const char *binding, struct sr_error *err)
 {
     const struct sr_policy *policy = &p->s.resolved.loaded.policy;
-    if (binding) {
-        (void)pin_one(p, binding, true);
-        return;
-    }
+    if (binding)
+        return pin_one(p, binding, true, err);
     for (size_t i = 0; i < policy->n_bindings; i++)
-        if (pin_one(p, policy->bindings[i].name, false) < 0)
-            return;
+        if (pin_one(p, policy->bindings[i].name, false, err) < 0)
+            return -1;
+    return 0;
 }
 
 static int pins_print(struct pins *p, bool json)
 {
     cleanup_json cJSON *out = NULL;
-    if (p->status != 0)
-        return p->status;
     if (!json)
         return cli_page_done(&p->page, 0);
     out = sr_json_object();
@@ -90,12 +100,13 @@ int cli_image(const struct cli_args *args)
     struct sr_error err = { 0 };
     int status;
     if (!cli_flag(args, "host")) {
-        sr_error_set(&err, "usage.missing_option", "sandrun image pin needs --host: this version pins no other image");
+        sr_error_set(&err, "usage.missing_option",
+                     "sandrun image pin needs --host: this version pins no other image");
         status = cli_error(&err);
-    } else if (cli_session_open(args, -1, &p.s, &err) < 0) {
+    } else if (cli_session_open(args, -1, &p.s, &err) < 0 ||
+               pin_all(&p, args->positional[1], &err) < 0) {
         status = cli_error(&err);
     } else {
-        pin_all(&p, args->positional[1]);
         status = pins_print(&p, cli_flag(args, "json"));
     }
     sr_json_deletep(&p.list);

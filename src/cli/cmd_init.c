@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sandrun init: a sandrun.json from what the repository is made of, with this host's pins, loaded to be sure. */
+/* sandrun init: a sandrun.json from what the repository is made of, with this host's pins, loaded
+ * to be sure. */
 #include "base/fs.h"
 #include "cli/commands.h"
 #include "cli/init.h"
@@ -54,32 +55,46 @@ static void absent_note(struct init *in, const struct sr_plan *plan)
     }
 }
 
-/* Bindings of the presets are pinned too: they exist for this repository as soon as it extends them. */
-static struct init_check *check_for(struct init_found *f, const char *name)
+static char *command_comment(const struct sr_binding *b)
+{
+    struct sr_buf text = SR_BUF(4096);
+    sr_buf_puts(&text, "the preset's:");
+    for (size_t i = 0; i < b->command.n; i++)
+        sr_buf_printf(&text, " %s", b->command.v[i]);
+    return sr_buf_steal(&text);
+}
+
+/* Bindings of the presets are pinned too: they exist for this repository as soon as it extends
+ * them. */
+static struct init_check *check_for(struct init_found *f, const struct sr_binding *b)
 {
     static const char *const known[] = { "Test", "Validate", "Lint" };
     for (size_t i = 0; i < f->n_checks; i++)
-        if (strcmp(f->checks[i].name, name) == 0)
+        if (strcmp(f->checks[i].name, b->name) == 0)
             return &f->checks[i];
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(known[i], name) == 0) {
-            init_check_add(f, known[i], "the command is the preset's", (const char *const[]){ NULL });
+        if (strcmp(known[i], b->name) == 0) {
+            cleanup_free char *why = command_comment(b);
+            init_check_add(f, known[i], why, (const char *const[]){ NULL });
             return &f->checks[f->n_checks - 1];
         }
     return NULL; /* a binding of the organisation's own, which pins it where it is declared */
 }
 
-static int pin_ask(struct init *in, struct pin_request *q, const struct sr_binding *b, struct sr_error *err)
+static int pin_ask(struct init *in, struct pin_request *q, const struct sr_binding *b,
+                   struct sr_error *err)
 {
     struct sr_plan plan = { 0 };
-    struct init_check *check = b->uncontained || b->rootfs == SR_ROOTFS_IMAGE ? NULL : check_for(&in->found, b->name);
+    struct init_check *check =
+        b->uncontained || b->rootfs == SR_ROOTFS_IMAGE ? NULL : check_for(&in->found, b);
     int r = 0;
     if (!check)
         return 0;
     if (sr_resolve_binding(&q->req, q->state, &q->resolved, b->name, &plan, err) < 0)
         return sr_error_wrap(err, "pinning %s", b->name);
     if (!plan.pin_observed || strlen(plan.pin_observed) >= sizeof check->pin)
-        r = sr_error_set(err, "rootfs.pin_unverified", "the fingerprint of this host for %s could not be computed", b->name);
+        r = sr_error_set(err, "rootfs.pin_unverified",
+                         "the fingerprint of this host for %s could not be computed", b->name);
     else
         memcpy(check->pin, plan.pin_observed, strlen(plan.pin_observed) + 1);
     absent_note(in, &plan);
@@ -87,9 +102,12 @@ static int pin_ask(struct init *in, struct pin_request *q, const struct sr_bindi
     return r;
 }
 
-static int pins_resolve(struct init *in, const char *draft, struct sr_state *state, struct sr_error *err)
+static int pins_resolve(struct init *in, const char *draft, struct sr_state *state,
+                        struct sr_error *err)
 {
-    struct pin_request q = { .req = { .tree = in->tree, .policy_file = draft, .environ_in = environ }, .state = state };
+    struct pin_request q = {
+        .req = { .tree = in->tree, .policy_file = draft, .environ_in = environ }, .state = state
+    };
     int r = 0;
     if (sr_resolve(&q.req, state, &q.resolved, err) < 0)
         return -1;
@@ -101,7 +119,9 @@ static int pins_resolve(struct init *in, const char *draft, struct sr_state *sta
 
 static int pins_ask(struct init *in, const char *dir, struct sr_error *err)
 {
-    cleanup_state struct sr_state state = { .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1 };
+    cleanup_state struct sr_state state = {
+        .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1
+    };
     cleanup_free char *draft = sr_path_join(dir, POLICY_NAME);
     if (draft_write(dir, &in->found, err) < 0 || sr_state_open(&state, err) < 0)
         return -1;
@@ -111,7 +131,8 @@ static int pins_ask(struct init *in, const char *dir, struct sr_error *err)
 static int pins_find(struct init *in, struct sr_error *err)
 {
     const char *tmp = getenv("TMPDIR");
-    cleanup_free char *dir = sr_asprintf("%s/sandrun-init-XXXXXX", tmp && tmp[0] == '/' ? tmp : "/tmp");
+    cleanup_free char *dir =
+        sr_asprintf("%s/sandrun-init-XXXXXX", tmp && tmp[0] == '/' ? tmp : "/tmp");
     struct sr_error ignored = { 0 };
     int r;
     if (!mkdtemp(dir))
@@ -130,14 +151,16 @@ static int policy_exists(struct sr_error *err)
     return sr_error_hint(err, "sandrun init --force replaces it");
 }
 
-/* A new file belongs to who owns the tree, also when root writes it. By descriptor: a name in a tree that others can
- * write to may be another file by now. */
+/* A new file belongs to who owns the tree, also when root writes it. By descriptor: a name in a
+ * tree that others can write to may be another file by now. */
 static int policy_create(struct init *in, const struct sr_buf *text, struct sr_error *err)
 {
-    cleanup_fd int fd = openat(in->tree_fd, POLICY_NAME, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    cleanup_fd int fd = openat(in->tree_fd, POLICY_NAME,
+                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     struct stat st;
     if (fd < 0)
-        return errno == EEXIST ? policy_exists(err) : sr_error_sys(err, "init.write", "making %s", POLICY_NAME);
+        return errno == EEXIST ? policy_exists(err)
+                               : sr_error_sys(err, "init.write", "making %s", POLICY_NAME);
     if (fstat(in->tree_fd, &st) < 0 || (geteuid() == 0 && fchown(fd, st.st_uid, st.st_gid) < 0) ||
         sr_write_all(fd, text->data, text->len) < 0 || fsync(fd) < 0) {
         sr_error_sys(err, "init.write", "writing %s", POLICY_NAME);
@@ -193,12 +216,14 @@ static int init_print(const struct init *in)
     for (size_t i = 0; i < f->n_checks; i++)
         cli_line(&p, CLI_PLAIN, "  %s: %s", f->checks[i].name, f->checks[i].why);
     for (size_t i = 0; i < in->absent.n; i++)
-        cli_line(&p, CLI_WARN, "  %s was not found on this host: install it, then sandrun image pin --host", in->absent.v[i]);
+        cli_line(&p, CLI_WARN,
+                 "  %s was not found on this host: install it, then sandrun image pin --host",
+                 in->absent.v[i]);
     if (f->n_checks == 0)
         cli_line(&p, CLI_WARN, "  nothing was recognised: fill in the command and the pin of Test");
     else
-        cli_line(&p, CLI_PLAIN, "next: read it, sandrun plan %s, sandrun run %s, and commit it", f->checks[0].name,
-                 f->checks[0].name);
+        cli_line(&p, CLI_PLAIN, "next: read it, sandrun plan %s, sandrun run %s, and commit it",
+                 f->checks[0].name, f->checks[0].name);
     return cli_page_done(&p, 0);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun plan: everything a run would use, who set it, and whether it is contained. */
+#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/gate_text.h"
 #include "cli/print.h"
@@ -16,13 +17,20 @@ static const struct sr_plan_provenance *provenance_of(const struct sr_plan *plan
     return NULL;
 }
 
-/* The field's own name, or the one it is set under ("tree.target" -> "tree"). */
-static void field(struct cli_page *p, const struct sr_plan *plan, const char *name, const char *value)
+/* Layer and file; once when the file's name says the layer ("floor", "preset:python"). */
+static char *set_by(const struct sr_plan_provenance *from)
 {
-    const struct sr_plan_provenance *from = provenance_of(plan, name);
-    cleanup_free char *who = from ? strcmp(from->layer, from->file) == 0 ? sr_strdup(from->layer) :
-                                    sr_asprintf("%s, %s", from->layer, from->file) :
-                                    sr_strdup("default");
+    if (!from)
+        return sr_strdup("default");
+    if (sr_text_starts(from->file, from->layer))
+        return sr_strdup(from->file);
+    return sr_asprintf("%s, %s", from->layer, from->file);
+}
+
+static void field(struct cli_page *p, const struct sr_plan *plan, const char *name,
+                  const char *value)
+{
+    cleanup_free char *who = set_by(provenance_of(plan, name));
     cli_line(p, CLI_PLAIN, "  %-16s %-34s [%s]", name, value, who);
 }
 
@@ -50,10 +58,10 @@ static void plan_limits(struct cli_page *p, const struct sr_plan *plan)
         uint64_t value;
         char kind;
     } rows[] = {
-        { "limits.wall", l->wall_ns, 't' },      { "limits.idle", l->idle_ns, 't' },
+        { "limits.wall", l->wall_ns, 't' },        { "limits.idle", l->idle_ns, 't' },
         { "limits.memory", l->memory_bytes, 's' }, { "limits.pids", l->pids, 'n' },
-        { "limits.cpus", l->cpus_milli, 'c' },   { "limits.output", l->output_bytes, 's' },
-        { "limits.disk", l->disk_bytes, 's' },   { "limits.files", l->files, 'n' },
+        { "limits.cpus", l->cpus_milli, 'c' },     { "limits.output", l->output_bytes, 's' },
+        { "limits.disk", l->disk_bytes, 's' },     { "limits.files", l->files, 'n' },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char text[32];
@@ -64,10 +72,12 @@ static void plan_limits(struct cli_page *p, const struct sr_plan *plan)
 
 static void plan_rootfs(struct cli_page *p, const struct sr_plan *plan)
 {
-    cleanup_free char *root = plan->pin ? sr_asprintf("%s %s", sr_rootfs_name(plan->rootfs), plan->pin) :
-                                          sr_strdup(sr_rootfs_name(plan->rootfs));
+    cleanup_free char *root = plan->pin
+                                  ? sr_asprintf("%s %s", sr_rootfs_name(plan->rootfs), plan->pin)
+                                  : sr_strdup(sr_rootfs_name(plan->rootfs));
     field(p, plan, "rootfs", root);
-    cli_line(p, CLI_PLAIN, "  %-16s %s", "  observed", plan->pin_observed ? plan->pin_observed : "could not be computed");
+    cli_line(p, CLI_PLAIN, "  %-16s %s", "  observed",
+             plan->pin_observed ? plan->pin_observed : "could not be computed");
     for (size_t i = 0; i < plan->pin_lines.n; i++)
         cli_line(p, CLI_DIM, "  %-16s %s", "", plan->pin_lines.v[i]);
     if (plan->uncontained)
@@ -88,18 +98,22 @@ static void plan_tree(struct cli_page *p, const struct sr_plan *plan)
     field(p, plan, "mounts", plan->n_mounts ? "" : "none");
     for (size_t i = 0; i < plan->n_mounts; i++) {
         const struct sr_mount *m = &plan->mounts[i];
-        cli_line(p, m->readonly ? CLI_PLAIN : CLI_WARN, "  %-16s %s -> %s (%s)", "", m->source, m->target,
-                 m->readonly ? "read-only" : m->reason ? m->reason : "writable");
+        cli_line(p, m->readonly ? CLI_PLAIN : CLI_WARN, "  %-16s %s -> %s (%s)", "", m->source,
+                 m->target,
+                 m->readonly ? "read-only"
+                 : m->reason ? m->reason
+                             : "writable");
     }
 }
 
 static void plan_rules(struct cli_page *p, const struct sr_plan *plan)
 {
     cleanup_free char *allow = words(&plan->network_allow), *groups = words(&plan->seccomp_allow);
-    cleanup_free char *network = plan->network == SR_NETWORK_ALLOW ? sr_asprintf("allow %s", allow) :
-                                 plan->network_reason ? sr_asprintf("%s: %s", sr_network_name(plan->network),
-                                                                    plan->network_reason) :
-                                                        sr_strdup(sr_network_name(plan->network));
+    cleanup_free char *network =
+        plan->network == SR_NETWORK_ALLOW ? sr_asprintf("allow %s", allow)
+        : plan->network_reason
+            ? sr_asprintf("%s: %s", sr_network_name(plan->network), plan->network_reason)
+            : sr_strdup(sr_network_name(plan->network));
     field(p, plan, "network", network);
     field(p, plan, "seccomp", groups);
     field(p, plan, "on_repair", sr_on_repair_name(plan->on_repair));
@@ -111,7 +125,9 @@ static void plan_env(struct cli_page *p, const struct sr_plan *plan)
     static const struct {
         enum sr_env_source source;
         const char *name;
-    } kinds[] = { { SR_ENV_BUILTIN, "env (sandrun's)" }, { SR_ENV_SET, "env.set" }, { SR_ENV_PASS, "env.pass" } };
+    } kinds[] = { { SR_ENV_BUILTIN, "env (sandrun's)" },
+                  { SR_ENV_SET, "env.set" },
+                  { SR_ENV_PASS, "env.pass" } };
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         cleanup_strv struct sr_strv names = { 0 };
         for (size_t i = 0; i < plan->n_env; i++)
@@ -129,12 +145,13 @@ static void plan_policy(struct cli_page *p, const struct sr_plan *plan)
 {
     cli_line(p, CLI_HEAD, "policy");
     for (size_t i = 0; i < plan->n_policy_files; i++)
-        cli_line(p, CLI_PLAIN, "  %-16s %s %s", plan->policy_files[i].layer, plan->policy_files[i].path,
+        cli_line(p, CLI_PLAIN, "  %-16s %s", plan->policy_files[i].path,
                  plan->policy_files[i].digest);
     if (plan->policy_commit)
         cli_line(p, CLI_PLAIN, "  %-16s %s", "commit", plan->policy_commit);
     if (plan->policy_edited)
-        cli_line(p, CLI_WARN, "  the tree's sandrun.json differs from that commit's and is not used");
+        cli_line(p, CLI_WARN,
+                 "  the tree's sandrun.json differs from that commit's and is not used");
 }
 
 static void plan_page(struct cli_page *p, const struct sr_plan *plan, const struct sr_gate *gate)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sandrun repro: the request of a record rebuilt, refused where it is no longer the same, run and compared. */
+/* sandrun repro: the request of a record rebuilt, refused where it is no longer the same, run and
+ * compared. */
 #include "cli/commands.h"
 #include "cli/drift.h"
 #include "cli/print.h"
@@ -17,7 +18,8 @@ struct repro {
     struct cli_drifts drifts;
 };
 
-/* As it was asked for then: "HEAD" is where HEAD is now, so that a policy that moved on is seen, and refused by name. */
+/* As it was asked for then: "HEAD" is where HEAD is now, so that a policy that moved on is seen,
+ * and refused by name. */
 static int request_rebuild(struct repro *r, struct sr_error *err)
 {
     const cJSON *record = r->doc.root;
@@ -32,13 +34,16 @@ static int request_rebuild(struct repro *r, struct sr_error *err)
     req->overrides = cli_string_at(record, "policy.request.overrides");
     if (req->binding && req->tree)
         return 0;
-    return sr_error_set(err, "repro.record", "the record %s has no plan: what it was resolved from is not known",
+    return sr_error_set(err, "repro.record",
+                        "the record %s has no plan: what it was resolved from is not known",
                         r->args->positional[0]);
 }
 
 static int drifts_look(struct repro *r, struct sr_error *err)
 {
-    cleanup_state struct sr_state state = { .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1 };
+    cleanup_state struct sr_state state = {
+        .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1
+    };
     struct sr_resolved resolved = { 0 };
     int result;
     if (sr_state_open(&state, err) < 0 || sr_resolve(&r->request.req, &state, &resolved, err) < 0)
@@ -50,7 +55,8 @@ static int drifts_look(struct repro *r, struct sr_error *err)
 
 static void drift_lines(struct cli_page *p, const struct cli_drift *d, bool allowed)
 {
-    cli_line(p, allowed ? CLI_WARN : CLI_BAD, "  %s: %s%s", d->code, d->text, allowed ? " (allowed)" : "");
+    cli_line(p, allowed ? CLI_WARN : CLI_BAD, "  %s: %s%s", d->code, d->text,
+             allowed ? " (allowed)" : "");
     cli_line(p, CLI_PLAIN, "    recorded: %s", d->before);
     cli_line(p, CLI_PLAIN, "    here: %s", d->after);
     for (size_t i = 0; i < d->examples.n; i++)
@@ -74,7 +80,8 @@ static bool drifts_judge(const struct repro *r)
     for (size_t i = 0; i < r->drifts.n; i++)
         refused = refused || !drift_allowed(r, &r->drifts.v[i]);
     if (refused)
-        cli_line(&p, CLI_WARN, "sandrun: repro blocked: not what the record was made from, nothing ran");
+        cli_line(&p, CLI_WARN,
+                 "sandrun: repro blocked: not what the record was made from, nothing ran");
     else if (r->drifts.n)
         cli_line(&p, CLI_WARN, "sandrun: repro goes on over what is not as recorded:");
     for (size_t i = 0; i < r->drifts.n; i++)
@@ -83,7 +90,8 @@ static bool drifts_judge(const struct repro *r)
     return !refused;
 }
 
-static void compare_print(const struct sr_run_result *result, const struct sr_strv *lines, const char *id)
+static void compare_print(const struct sr_run_result *result, const struct sr_strv *lines,
+                          const char *id)
 {
     cleanup_page struct cli_page p = cli_page_on(STDERR_FILENO);
     cli_verdict_lines(&p, cli_string_at(result->record, "binding"), result);
@@ -141,13 +149,27 @@ static int repro_run(struct repro *r)
     return status;
 }
 
+/* A record whose plan is not the one of its digest, and a policy that has no such binding any more,
+ * are refused like any other digest that no longer matches. */
+static int refused_or_failed(const struct sr_error *err)
+{
+    static const char *const refusing[] = { "record.invalid.digest", "policy.no_binding",
+                                            "policy.missing" };
+    int status = cli_error(err);
+    for (size_t i = 0; i < sizeof refusing / sizeof *refusing; i++)
+        if (strcmp(err->code, refusing[i]) == 0)
+            return SR_EXIT_BLOCKED;
+    return status;
+}
+
 int cli_repro(const struct cli_args *args)
 {
     struct repro r = { .args = args };
     struct sr_error err = { 0 };
     int status;
-    if (cli_record_load(args->positional[0], &r.doc, &err) < 0 || request_rebuild(&r, &err) < 0 || drifts_look(&r, &err) < 0)
-        status = cli_error(&err);
+    if (cli_record_load(args->positional[0], &r.doc, &err) < 0 || request_rebuild(&r, &err) < 0 ||
+        drifts_look(&r, &err) < 0)
+        status = refused_or_failed(&err);
     else if (!drifts_judge(&r))
         status = SR_EXIT_BLOCKED;
     else

@@ -11,15 +11,16 @@
 static void verdict_print(const struct sr_run_result *r, const char *binding, bool quiet)
 {
     cleanup_page struct cli_page p = cli_page_on(STDERR_FILENO);
-    bool about_code = r->verdict.status == SR_STATUS_PASSED || r->verdict.status == SR_STATUS_FAILED;
+    bool about_code =
+        r->verdict.status == SR_STATUS_PASSED || r->verdict.status == SR_STATUS_FAILED;
     if (quiet && about_code && !sr_error_is_set(&r->error))
         return;
     cli_verdict_lines(&p, binding, r);
     (void)cli_page_flush(&p);
 }
 
-/* What cannot be written never hides the run's own answer: it replaces a 0 only, so that no one takes a run without
- * the record that was asked for as good. */
+/* What cannot be written never hides the run's own answer: it replaces a 0 only, so that no one
+ * takes a run without the record that was asked for as good. */
 static int copy_write(const struct cli_record_file *file, const struct sr_run_result *r, int status)
 {
     struct sr_error err = { 0 };

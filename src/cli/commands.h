@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* The command table: one row per command, from which dispatch, help, man page, completions and README blocks come. */
+/* The command table: one row per command, from which dispatch, help, man page, completions and
+ * README blocks come. */
 #ifndef SR_CLI_COMMANDS_H
 #define SR_CLI_COMMANDS_H
 
 #include "cli/options.h"
 
 struct cli_exit_line {
-    int status;       /* -1 ends a table; CLI_EXIT_OWN: the command's own */
+    int status; /* -1 ends a table; CLI_EXIT_OWN: the command's own */
     const char *text;
 };
 enum { CLI_EXIT_OWN = 256 };
@@ -15,7 +16,7 @@ struct cli_command {
     const char *name; /* NULL ends the table */
     const char *summary;
     const struct cli_option *tables[CLI_OPTION_TABLES_MAX]; /* cli_options_common comes by itself */
-    const struct cli_positional *positionals; /* NULL: none */
+    const struct cli_positional *positionals;               /* NULL: none */
     const char *rest;        /* what may follow "--"; NULL: nothing */
     const char *description; /* paragraphs, a blank line between */
     const char *examples;    /* lines "command  # what it does" */
@@ -31,9 +32,6 @@ void cli_near(const char *word, const char *const *names, size_t n, char out[160
 
 /* The option table of index i, the common one last; NULL beyond. */
 const struct cli_option *cli_command_table(const struct cli_command *cmd, size_t i);
-
-int cli_main(int argc, char *const *argv);
-int cli_refuse_setuid(void);
 
 int cli_run(const struct cli_args *args);
 int cli_plan(const struct cli_args *args);

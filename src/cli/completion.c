@@ -53,7 +53,8 @@ static void bash_option_values(struct sr_buf *out, const struct cli_command *c)
     for (size_t i = 0; (o = cli_command_table(c, i)) != NULL; i++)
         for (; o->name; o++)
             if (o->type != CLI_FLAG)
-                sr_buf_printf(out, "    '%s --%s') words=\"%s\" ;;\n", c->name, o->name, bash_words(o, words));
+                sr_buf_printf(out, "    '%s --%s') words=\"%s\" ;;\n", c->name, o->name,
+                              bash_words(o, words));
 }
 
 static void bash_positional(struct sr_buf *out, const struct cli_command *c)
@@ -142,7 +143,8 @@ static void zsh_action(struct sr_buf *out, enum cli_type type, const char *choic
 
 static void zsh_option(struct sr_buf *out, const struct cli_option *o)
 {
-    sr_buf_printf(out, " \\\n        '%s--%s%s[", o->repeat ? "*" : "", o->name, o->argument ? "=" : "");
+    sr_buf_printf(out, " \\\n        '%s--%s%s[", o->repeat ? "*" : "", o->name,
+                  o->argument ? "=" : "");
     zsh_text(out, o->help);
     sr_buf_putc(out, ']');
     if (o->argument) {
@@ -169,14 +171,17 @@ static void zsh_command(struct sr_buf *out, const struct cli_command *c)
 
 void cli_completion_zsh(struct sr_buf *out)
 {
-    sr_buf_puts(out, "#compdef sandrun\n# zsh completion for sandrun\n_sandrun() {\n    local -a commands\n    commands=(\n");
+    sr_buf_puts(out, "#compdef sandrun\n# zsh completion for sandrun\n_sandrun() {\n    local -a "
+                     "commands\n    commands=(\n");
     for (const struct cli_command *c = cli_commands; c->name; c++) {
         sr_buf_printf(out, "        '%s:", c->name);
         zsh_text(out, c->summary);
         sr_buf_puts(out, "'\n");
     }
-    sr_buf_puts(out, "    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        return\n    fi\n"
-                     "    local cmd=${words[2]}\n    shift words\n    (( CURRENT-- ))\n    case $cmd in\n");
+    sr_buf_puts(
+        out, "    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        "
+             "return\n    fi\n"
+             "    local cmd=${words[2]}\n    shift words\n    (( CURRENT-- ))\n    case $cmd in\n");
     for (const struct cli_command *c = cli_commands; c->name; c++)
         zsh_command(out, c);
     sr_buf_puts(out, "    esac\n}\n_sandrun \"$@\"\n");
@@ -186,7 +191,8 @@ void cli_completion_zsh(struct sr_buf *out)
 
 static void fish_option(struct sr_buf *out, const char *command, const struct cli_option *o)
 {
-    sr_buf_printf(out, "complete -c sandrun -n '__fish_seen_subcommand_from %s' -l %s", command, o->name);
+    sr_buf_printf(out, "complete -c sandrun -n '__fish_seen_subcommand_from %s' -l %s", command,
+                  o->name);
     if (o->letter)
         sr_buf_printf(out, " -s %c", o->letter);
     if (o->choices)

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/print.h"
+#include "sandrun/cli.h"
 #include "sandrun/verdict.h"
 
 #include <stdio.h>
@@ -21,7 +22,8 @@ void cli_near(const char *word, const char *const *names, size_t n, char out[160
             least = d;
         }
     }
-    /* Two slips (swapped letters count as two) when the word at least begins alike, else one: farther is a guess. */
+    /* Two slips (swapped letters count as two) when the word at least begins alike, else one:
+     * farther is a guess. */
     if (best && least <= (word[0] == best[0] ? 2u : 1u))
         snprintf(out, 160, "%s", best);
     else
@@ -58,14 +60,16 @@ static const char *command_alias(const char *word)
 {
     static const struct {
         const char *word, *name;
-    } aliases[] = { { "--help", "help" }, { "-h", "help" }, { "--version", "version" }, { "-V", "version" } };
+    } aliases[] = {
+        { "--help", "help" }, { "-h", "help" }, { "--version", "version" }, { "-V", "version" }
+    };
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (strcmp(word, aliases[i].word) == 0)
             return aliases[i].name;
     return word;
 }
 
-int cli_main(int argc, char *const *argv)
+int sr_cli_main(int argc, char *const *argv)
 {
     cleanup_args struct cli_args args = { 0 };
     struct sr_error err = { 0 };
@@ -82,10 +86,13 @@ int cli_main(int argc, char *const *argv)
     return args.help ? cli_help_print(cmd) : cmd->run(&args);
 }
 
-int cli_refuse_setuid(void)
+int sr_cli_refuse_setuid(void)
 {
     struct sr_error err = { 0 };
-    sr_error_set(&err, "usage.setuid", "sandrun was started with more privilege than its caller has (setuid, setgid or file capabilities)");
-    sr_error_hint(&err, "take the bits from the file: chmod u-s,g-s, setcap -r; sandrun needs no privilege");
+    sr_error_set(&err, "usage.setuid",
+                 "sandrun was started with more privilege than its caller has (setuid, setgid or "
+                 "file capabilities)");
+    sr_error_hint(
+        &err, "take the bits from the file: chmod u-s,g-s, setcap -r; sandrun needs no privilege");
     return cli_error(&err);
 }

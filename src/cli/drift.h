@@ -20,12 +20,16 @@ struct cli_drifts {
     size_t n, cap;
 };
 
-/* record: parsed; plan: resolved now. Codes: repro.record (the record lacks what a repetition needs), file.read. */
-SR_CHECK int cli_drifts_find(const cJSON *record, const struct sr_plan *plan, struct cli_drifts *ret, struct sr_error *err);
+/* record: parsed; plan: resolved now. Codes: repro.record (the record lacks what a repetition
+ * needs), file.read. */
+SR_CHECK int cli_drifts_find(const cJSON *record, const struct sr_plan *plan,
+                             struct cli_drifts *ret, struct sr_error *err);
 void cli_drifts_clear(struct cli_drifts *d);
 
-/* tree_drift.c: entries of the tree changed since taken_ns, at most CLI_DRIFT_EXAMPLES of them; .git's inside is not looked at. */
+/* tree_drift.c: entries of the tree changed since taken_ns, at most CLI_DRIFT_EXAMPLES of them;
+ * .git's inside is not looked at. */
 enum { CLI_DRIFT_EXAMPLES = 8 };
-SR_CHECK int cli_tree_changed_since(const char *tree, int64_t taken_ns, struct sr_strv *ret, struct sr_error *err);
+SR_CHECK int cli_tree_changed_since(const char *tree, int64_t taken_ns, struct sr_strv *ret,
+                                    struct sr_error *err);
 
 #endif

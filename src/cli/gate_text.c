@@ -11,7 +11,10 @@ static const struct {
     enum cli_style style;
 } decisions[] = {
     [SR_CONTAINED] = { "contained", "contained", CLI_GOOD },
-    [SR_UNCONTAINED] = { "uncontained", "not contained, by the policy's own word: it would run as a plain host process", CLI_WARN },
+    [SR_UNCONTAINED] = { "uncontained",
+                         "not contained, by the policy's own word: it would run as a plain host "
+                         "process",
+                         CLI_WARN },
     [SR_OPTED_OUT] = { "opted_out", "contained but for what the policy opens", CLI_WARN },
     [SR_REFUSED] = { "refused", "refused: it would not run", CLI_BAD },
 };
@@ -32,7 +35,8 @@ void cli_gate_lines(struct cli_page *p, const struct sr_gate *gate)
 {
     cli_line(p, decisions[gate->decision].style, "%s", decisions[gate->decision].sentence);
     for (size_t i = 0; i < gate->n_refusals; i++)
-        cli_refusal_lines(p, gate->refusals[i].code, gate->refusals[i].text, gate->refusals[i].line);
+        cli_refusal_lines(p, gate->refusals[i].code, gate->refusals[i].text,
+                          gate->refusals[i].line);
 }
 
 void cli_gate_json(cJSON *out, const struct sr_gate *gate)

@@ -115,15 +115,23 @@ static void section_arguments(const struct cli_command *cmd, struct sr_buf *out)
 }
 
 /* "command  # what it does" takes two lines, so that a command can be copied whole. */
+static void example(struct sr_buf *out, const char *line, size_t len)
+{
+    const char *hash = memmem(line, len, "  # ", 4);
+    if (hash)
+        sr_buf_printf(out, "  # %.*s\n", (int)(line + len - hash - 4), hash + 4);
+    sr_buf_printf(out, "  %.*s\n", (int)(hash ? (size_t)(hash - line) : len), line);
+}
+
 static void section_examples(const struct cli_command *cmd, struct sr_buf *out)
 {
     if (!cmd->examples)
         return;
     sr_buf_puts(out, "\nExamples:\n");
-    for (const char *line = cmd->examples; *line; line += strcspn(line, "\n") + 1) {
-        const char *hash = strstr(line, "  # ");
-        size_t end = strcspn(line, "\n");
-        sr_buf_printf(out, "  # %.*s\n  %.*s\n", (int)(line + end - hash - 4), hash + 4, (int)(hash - line), line);
+    for (const char *line = cmd->examples; *line;) {
+        size_t len = strcspn(line, "\n");
+        example(out, line, len);
+        line += len + (line[len] == '\n');
     }
 }
 
@@ -153,11 +161,13 @@ void cli_help_command(const struct cli_command *cmd, struct sr_buf *out)
 void cli_help_overview(struct sr_buf *out)
 {
     sr_buf_puts(out, "Usage: sandrun COMMAND [OPTIONS] [ARGUMENTS]\n\n"
-                     "Runs a repository's checks contained, and says the truth about what happened.\n\nCommands:\n");
+                     "Runs a repository's checks contained, and says the truth about what "
+                     "happened.\n\nCommands:\n");
     for (const struct cli_command *c = cli_commands; c->name; c++)
         row(out, c->name, COMMAND_COLUMN, c->summary);
-    sr_buf_puts(out, "\nsandrun help COMMAND explains one of them. A repository declares its checks in\n"
-                     "sandrun.json; sandrun init writes the first one.\n");
+    sr_buf_puts(out,
+                "\nsandrun help COMMAND explains one of them. A repository declares its checks in\n"
+                "sandrun.json; sandrun init writes the first one.\n");
 }
 
 int cli_help_print(const struct cli_command *cmd)

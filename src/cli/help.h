@@ -16,7 +16,8 @@ int cli_help_print(const struct cli_command *cmd);
 void cli_usage(const struct cli_command *cmd, struct sr_buf *out);
 /* "-C, --tree DIR" */
 void cli_option_spelling(const struct cli_option *o, struct sr_buf *out);
-/* Appends text, wrapped at CLI_HELP_WIDTH, each line after the first indented; column: where the first one stands. */
+/* Appends text, wrapped at CLI_HELP_WIDTH, each line after the first indented; column: where the
+ * first one stands. */
 void cli_wrap(struct sr_buf *out, size_t indent, size_t column, const char *text);
 /* "128+n"-like spelling of an exit line's status. */
 const char *cli_exit_spelling(int status, char out[32]);

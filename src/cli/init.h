@@ -12,7 +12,7 @@
 struct init_check {
     const char *name; /* "Test" "Validate" "Lint" */
     struct sr_strv command;
-    char *why; /* a comment: where it comes from */
+    char *why;                /* a comment: where it comes from */
     char pin[SR_DIGEST_TEXT]; /* the host's, "" until it is known */
 };
 
@@ -29,14 +29,18 @@ enum { INIT_FILE_MAX = 1024 * 1024 };
 /* Looks at the files at the root of the tree; follows no link, runs nothing. */
 void init_detect(int tree_fd, struct init_found *ret);
 void init_found_clear(struct init_found *f);
-/* The text of sandrun.json. A check without a pin gets a pin of zeros, for the draft that the pins are asked with. */
+/* The text of sandrun.json. A check without a pin gets a pin of zeros, for the draft that the pins
+ * are asked with. */
 void init_text(const struct init_found *f, struct sr_buf *out);
 
-/* For the detectors. A name that is taken stays: the first detector knows best. argv ends with NULL. */
-void init_check_add(struct init_found *f, const char *name, const char *why, const char *const *argv);
+/* For the detectors. A name that is taken stays: the first detector knows best. argv ends with
+ * NULL. */
+void init_check_add(struct init_found *f, const char *name, const char *why,
+                    const char *const *argv);
 void init_preset_add(struct init_found *f, const char *preset);
 bool init_has_check(const struct init_found *f, const char *name);
-/* The text of a regular file of the tree; "" when there is none that can be read. Remembers it among files when there is. */
+/* The text of a regular file of the tree; "" when there is none that can be read. Remembers it
+ * among files when there is. */
 char *init_file(struct init_found *f, const char *name);
 bool init_exists(const struct init_found *f, const char *name);
 

@@ -5,7 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ARGV(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define ARGV(...)                                                                                  \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
 
 /* A line "target:" or "a target b: ...", but not an assignment "target := x". */
 static bool line_has_target(const char *line, const char *target)
@@ -36,12 +40,17 @@ static bool makefile_has(const char *text, const char *target)
 
 static const struct {
     const char *target, *check;
-} make_targets[] = { { "test", "Test" }, { "check", "Test" }, { "validate", "Validate" }, { "check", "Validate" }, { "lint", "Lint" } };
+} make_targets[] = { { "test", "Test" },
+                     { "check", "Test" },
+                     { "validate", "Validate" },
+                     { "check", "Validate" },
+                     { "lint", "Lint" } };
 
 static bool target_taken(const struct init_found *f, const char *target)
 {
     for (size_t i = 0; i < f->n_checks; i++)
-        if (sr_strv_has(&f->checks[i].command, "make") && sr_strv_has(&f->checks[i].command, target))
+        if (sr_strv_has(&f->checks[i].command, "make") &&
+            sr_strv_has(&f->checks[i].command, target))
             return true;
     return false;
 }
@@ -68,14 +77,16 @@ void init_detect_make(struct init_found *f)
     }
 }
 
-/* Built below /tmp: the tree stays as it is, and a build directory of the host is not mistaken for this one. */
+/* Built below /tmp: the tree stays as it is, and a build directory of the host is not mistaken for
+ * this one. */
 void init_detect_cmake(struct init_found *f)
 {
     cleanup_free char *text = init_file(f, "CMakeLists.txt");
     if (text[0] && !f->presets.n)
         init_check_add(f, "Test", "CMakeLists.txt; built outside the tree",
-                       ARGV("sh", "-c", "cmake -S . -B /tmp/build && cmake --build /tmp/build && "
-                                        "ctest --test-dir /tmp/build --output-on-failure"));
+                       ARGV("sh", "-c",
+                            "cmake -S . -B /tmp/build && cmake --build /tmp/build && "
+                            "ctest --test-dir /tmp/build --output-on-failure"));
 }
 
 void init_detect_meson(struct init_found *f)

@@ -11,7 +11,7 @@
 
 /* The languages' own runners come first; build files speak where no language did. */
 static void (*const detectors[])(struct init_found *f) = {
-    init_detect_python, init_detect_node, init_detect_rust,  init_detect_go,
+    init_detect_python, init_detect_node,  init_detect_rust,  init_detect_go,
     init_detect_make,   init_detect_cmake, init_detect_meson,
 };
 
@@ -42,7 +42,8 @@ bool init_has_check(const struct init_found *f, const char *name)
     return false;
 }
 
-void init_check_add(struct init_found *f, const char *name, const char *why, const char *const *argv)
+void init_check_add(struct init_found *f, const char *name, const char *why,
+                    const char *const *argv)
 {
     if (init_has_check(f, name))
         return;
@@ -104,13 +105,16 @@ static void put_head(const struct init_found *f, struct sr_buf *out)
         sr_buf_printf(out, "%s%s", i ? ", " : "", f->files.v[i]);
     if (f->files.n)
         sr_buf_puts(out, ". Read it, change it, commit it.\n");
-    sr_buf_puts(out, "//   sandrun plan Test                shows what a run of Test uses, and who set it\n"
-                     "//   sandrun image pin --host Test    prints the \"rootfs\" line of another machine\n");
+    sr_buf_puts(
+        out,
+        "//   sandrun plan Test                shows what a run of Test uses, and who set it\n"
+        "//   sandrun image pin --host Test    prints the \"rootfs\" line of another machine\n");
 }
 
 static void put_check(struct sr_buf *out, const struct init_check *c)
 {
-    static const char zeros[] = "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    static const char zeros[] =
+        "sha256:0000000000000000000000000000000000000000000000000000000000000000";
     sr_buf_printf(out, "    // %s\n    ", c->why);
     put_string(out, c->name);
     sr_buf_puts(out, ": {\n");
@@ -123,12 +127,25 @@ static void put_check(struct sr_buf *out, const struct init_check *c)
 }
 
 static const char skeleton[] =
-    "    // Nothing here was recognised. Write the command of the check, then the pin that\n"
-    "    // `sandrun image pin --host Test` prints for it, and take the slashes away.\n"
+    "    // Nothing here was recognised. Write the check's command, take the slashes away, and add\n"
+    "    // the \"rootfs\" line that `sandrun image pin --host Test` prints.\n"
     "    // \"Test\": {\n"
-    "    //   \"command\": [\"./run-tests\"],\n"
-    "    //   \"rootfs\": { \"host\": \"sha256:...\" }\n"
+    "    //   \"command\": [\"./run-tests\"]\n"
     "    // }\n";
+
+/* In the order in which people name them, whoever found them. */
+static void put_checks(const struct init_found *f, struct sr_buf *out)
+{
+    static const char *const order[] = { "Test", "Validate", "Lint" };
+    size_t written = 0;
+    for (size_t n = 0; n < sizeof order / sizeof *order; n++)
+        for (size_t i = 0; i < f->n_checks; i++) {
+            if (strcmp(f->checks[i].name, order[n]) != 0)
+                continue;
+            put_check(out, &f->checks[i]);
+            sr_buf_puts(out, ++written < f->n_checks ? ",\n" : "\n");
+        }
+}
 
 void init_text(const struct init_found *f, struct sr_buf *out)
 {
@@ -140,10 +157,7 @@ void init_text(const struct init_found *f, struct sr_buf *out)
         sr_buf_puts(out, ",\n");
     }
     sr_buf_puts(out, "  \"bindings\": {\n");
-    for (size_t i = 0; i < f->n_checks; i++) {
-        put_check(out, &f->checks[i]);
-        sr_buf_puts(out, i + 1 < f->n_checks ? ",\n" : "\n");
-    }
+    put_checks(f, out);
     if (f->n_checks == 0)
         sr_buf_puts(out, skeleton);
     sr_buf_puts(out, "  }\n}\n");

@@ -6,15 +6,20 @@
 #include <stdio.h>
 #include <string.h>
 
-#define ARGV(...) (const char *const[]){ __VA_ARGS__, NULL }
+#define ARGV(...)                                                                                  \
+    (const char *const[])                                                                          \
+    {                                                                                              \
+        __VA_ARGS__, NULL                                                                          \
+    }
 
 /* ---- Python ---- */
 
-static const char *const python_files[] = { "pyproject.toml", "setup.cfg", "tox.ini", "pytest.ini", "setup.py",
-                                            "requirements.txt", "requirements-dev.txt" };
+static const char *const python_files[] = { "pyproject.toml",      "setup.cfg", "tox.ini",
+                                            "pytest.ini",          "setup.py",  "requirements.txt",
+                                            "requirements-dev.txt" };
 
-/* The environment's own interpreter by path: `poetry run` and its like would rather rebuild an environment than say
- * that it does not work. */
+/* The environment's own interpreter by path: `poetry run` and its like would rather rebuild an
+ * environment than say that it does not work. */
 static const char *python_program(const struct init_found *f, const char *name, char out[64])
 {
     static const char *const venvs[] = { ".venv", "venv", "env" };
@@ -40,13 +45,17 @@ static void python_checks(struct init_found *f, const char *text)
         init_check_add(f, "Test", "no test runner is named: unittest of the standard library",
                        ARGV(python, "-m", "unittest", "discover"));
     else if (venv)
-        init_check_add(f, "Test", "pytest of the tree's own environment", ARGV(python, "-m", "pytest", "-q"));
+        init_check_add(f, "Test", "pytest of the tree's own environment",
+                       ARGV(python, "-m", "pytest", "-q"));
     if (strstr(text, "mypy"))
-        init_check_add(f, "Validate", "the repository's files name mypy", ARGV(python, "-m", "mypy", "."));
+        init_check_add(f, "Validate", "the repository's files name mypy",
+                       ARGV(python, "-m", "mypy", "."));
     if (strstr(text, "ruff"))
-        init_check_add(f, "Lint", "the repository's files name ruff", ARGV(ruff, "check", "--no-cache", "."));
+        init_check_add(f, "Lint", "the repository's files name ruff",
+                       ARGV(ruff, "check", "--no-cache", "."));
     else if (strstr(text, "flake8"))
-        init_check_add(f, "Lint", "the repository's files name flake8", ARGV(python, "-m", "flake8"));
+        init_check_add(f, "Lint", "the repository's files name flake8",
+                       ARGV(python, "-m", "flake8"));
 }
 
 void init_detect_python(struct init_found *f)
@@ -78,15 +87,19 @@ static const char *node_manager(const struct init_found *f)
 static const struct {
     const char *script, *check;
     bool preset;
-} node_scripts[] = { { "test", "Test", true },        { "validate", "Validate", false }, { "typecheck", "Validate", false },
-                     { "check", "Validate", false }, { "lint", "Lint", true } };
+} node_scripts[] = { { "test", "Test", true },
+                     { "validate", "Validate", false },
+                     { "typecheck", "Validate", false },
+                     { "check", "Validate", false },
+                     { "lint", "Lint", true } };
 
 static void node_script_add(struct init_found *f, const cJSON *scripts, size_t i)
 {
     const char *body = sr_json_string(scripts, node_scripts[i].script), *manager = node_manager(f);
     char why[128];
     /* What `npm init` writes where there are no tests. */
-    if (!body || strstr(body, "no test specified") || (node_scripts[i].preset && strcmp(manager, "npm") == 0))
+    if (!body || strstr(body, "no test specified") ||
+        (node_scripts[i].preset && strcmp(manager, "npm") == 0))
         return;
     snprintf(why, sizeof why, "the script \"%s\" of package.json", node_scripts[i].script);
     init_check_add(f, node_scripts[i].check, why, ARGV(manager, "run", node_scripts[i].script));
@@ -100,7 +113,8 @@ void init_detect_node(struct init_found *f)
     if (text[0] == '\0')
         return;
     init_preset_add(f, "node");
-    if (sr_json_parse("package.json", text, strlen(text), INIT_FILE_MAX, SR_JSON_STRICT, &doc, &ignored) < 0)
+    if (sr_json_parse("package.json", text, strlen(text), INIT_FILE_MAX, SR_JSON_STRICT, &doc,
+                      &ignored) < 0)
         return;
     for (size_t i = 0; i < sizeof node_scripts / sizeof *node_scripts; i++)
         node_script_add(f, sr_json_get(doc.root, "scripts"), i);

@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-/* "-" would become a hyphen that cannot be copied, "\" and a leading "." or "'" are commands of roff. */
+/* "-" would become a hyphen that cannot be copied, "\" and a leading "." or "'" are commands of
+ * roff. */
 static void roff_n(struct sr_buf *out, const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++) {
@@ -54,10 +55,12 @@ static void man_examples(struct sr_buf *out, const char *examples)
     if (!examples)
         return;
     sr_buf_puts(out, ".PP\nExamples:\n.PP\n.nf\n");
-    for (const char *line = examples; *line; line += strcspn(line, "\n") + 1) {
+    for (const char *line = examples; *line;) {
+        size_t len = strcspn(line, "\n");
         sr_buf_puts(out, "    ");
-        roff_n(out, line, strcspn(line, "\n"));
+        roff_n(out, line, len);
         sr_buf_putc(out, '\n');
+        line += len + (line[len] == '\n');
     }
     sr_buf_puts(out, ".fi\n");
 }
@@ -91,7 +94,8 @@ static void man_command(struct sr_buf *out, const struct cli_command *c)
 
 static const char man_files[] =
     ".SH FILES\n"
-    ".TP\n.I sandrun.json\nThe policy of a repository, at the root of the tree. Comments are allowed.\n"
+    ".TP\n.I sandrun.json\nThe policy of a repository, at the root of the tree. Comments are "
+    "allowed.\n"
     ".TP\n.I /etc/sandrun/policy.d/*.json\nThe policy of the organisation.\n"
     ".TP\n.I $XDG_STATE_HOME/sandrun/runs/ID/\nThe record of a run and the logs of its output.\n"
     ".SH ENVIRONMENT\n"
@@ -101,12 +105,14 @@ static const char man_files[] =
 void cli_man(struct sr_buf *out)
 {
     sr_buf_printf(out, ".TH SANDRUN 1 \"\" \"sandrun %s\" \"User Commands\"\n", SR_VERSION);
-    sr_buf_puts(out, ".SH NAME\nsandrun \\- run a repository's checks contained\n"
-                     ".SH SYNOPSIS\n.B sandrun\n.I COMMAND\n[\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n"
-                     ".SH DESCRIPTION\n"
-                     "Runs the checks that a repository declares in its sandrun.json contained, says the truth\n"
-                     "about what happened, and refuses when it cannot contain.\n"
-                     ".SH COMMANDS\n");
+    sr_buf_puts(
+        out,
+        ".SH NAME\nsandrun \\- run a repository's checks contained\n"
+        ".SH SYNOPSIS\n.B sandrun\n.I COMMAND\n[\\fIOPTIONS\\fR] [\\fIARGUMENTS\\fR]\n"
+        ".SH DESCRIPTION\n"
+        "Runs the checks that a repository declares in its sandrun.json contained, says the truth\n"
+        "about what happened, and refuses when it cannot contain.\n"
+        ".SH COMMANDS\n");
     for (const struct cli_command *c = cli_commands; c->name; c++)
         man_command(out, c);
     sr_buf_puts(out, ".SH EXIT STATUS\n");

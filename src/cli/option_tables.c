@@ -14,24 +14,27 @@ const struct cli_option cli_options_common[] = {
 };
 
 const struct cli_option cli_options_tree[] = {
-    VALUE("tree", 'C', "DIR", CLI_DIR, "the working tree to check (default: the current directory)"),
+    VALUE("tree", 'C', "DIR", CLI_DIR,
+          "the working tree to check (default: the current directory)"),
     END,
 };
 
 const struct cli_option cli_options_policy[] = {
-    VALUE("policy", 0, "FILE", CLI_FILE, "read the policy from FILE instead of the tree's sandrun.json"),
+    VALUE("policy", 0, "FILE", CLI_FILE,
+          "read the policy from FILE instead of the tree's sandrun.json"),
     VALUE("policy-ref", 0, "REV", CLI_TEXT,
           "read sandrun.json as the commit REV has it (default with --staged: HEAD)"),
     FLAG("staged", 0,
-         "the tree holds what a model wrote: refuse whatever is not contained, and take the policy from a "
-         "commit or from a file outside the tree"),
+         "the tree holds what a model wrote: refuse whatever is not contained, and take the "
+         "policy from a commit or from a file outside the tree"),
     END,
 };
 
 const struct cli_option cli_options_limits[] = {
     VALUE("wall", 0, "TIME", CLI_DURATION, "stop after TIME (90s, 10m, 1h30m)"),
     VALUE("idle", 0, "TIME", CLI_DURATION, "stop after TIME without output"),
-    VALUE("memory", 0, "SIZE", CLI_SIZE, "memory of all processes and of what they write (512MiB, 2GiB)"),
+    VALUE("memory", 0, "SIZE", CLI_SIZE,
+          "memory of all processes and of what they write (512MiB, 2GiB)"),
     VALUE("pids", 0, "N", CLI_NUMBER, "processes and threads at one time"),
     VALUE("cpus", 0, "N", CLI_CPUS, "processors' worth of time (2, 1.5)"),
     VALUE("output", 0, "SIZE", CLI_SIZE, "stdout and stderr together"),
@@ -46,7 +49,8 @@ const struct cli_option cli_options_json[] = {
 };
 
 const struct cli_option cli_options_run[] = {
-    VALUE("record", 0, "FILE", CLI_FILE, "also write the record to FILE, whole or not at all, never through a link"),
+    VALUE("record", 0, "FILE", CLI_FILE,
+          "also write the record to FILE, whole or not at all, never through a link"),
     FLAG("json", 0, "print the record on stdout; the command's output goes to its logs only"),
     FLAG("quiet", 'q', "no verdict on stderr unless sandrun itself has something to say"),
     END,
@@ -73,7 +77,8 @@ const struct cli_option cli_options_repro[] = {
 };
 
 const struct cli_option cli_options_clean[] = {
-    VALUE("older-than", 0, "TIME", CLI_DURATION, "also remove finished runs' records and logs older than TIME (7d)"),
+    VALUE("older-than", 0, "TIME", CLI_DURATION,
+          "also remove finished runs' records and logs older than TIME (7d)"),
     END,
 };
 
@@ -85,6 +90,7 @@ const struct cli_option cli_options_init[] = {
 const struct cli_option cli_options_help[] = {
     FLAG("man", 0, "print the manual page (roff)"),
     CHOICE("completion", "SHELL", "bash zsh fish", "print the completion script for SHELL"),
-    CHOICE("markdown", "BLOCK", "commands exit-codes reasons fields", "print a table for the README"),
+    CHOICE("markdown", "BLOCK", "commands exit-codes reasons fields",
+           "print a table for the README"),
     END,
 };

@@ -53,7 +53,7 @@ static int value_number(const char *s, struct sr_error *err)
     return sr_text_u64(s, 1, 1u << 30, &n, err);
 }
 
-/* "2" or "1.5": up to three decimals, since the kernel is told thousandths. */
+/* "2" or "1.5": in steps of a tenth, as the policy has it. */
 static int value_cpus(const char *s, struct sr_error *err)
 {
     size_t whole = strspn(s, "0123456789"), part = 0;
@@ -64,8 +64,9 @@ static int value_cpus(const char *s, struct sr_error *err)
         if (part == 0)
             whole = 0;
     }
-    if (whole == 0 || whole > 4 || part > 3 || *end != '\0' || strspn(s, "0.") == strlen(s))
-        return sr_error_set(err, "value.number", "\"%s\" is not a number of cpus, like 2 or 1.5", s);
+    if (whole == 0 || whole > 4 || part > 1 || *end != '\0' || strspn(s, "0.") == strlen(s))
+        return sr_error_set(err, "value.number", "\"%s\" is not a number of cpus, like 2 or 1.5",
+                            s);
     return 0;
 }
 
@@ -82,9 +83,11 @@ static int value_valid(const char *what, enum cli_type type, const char *choices
 {
     struct sr_error inner = { 0 };
     if (value[0] == '\0')
-        return sr_error_set(err, "usage.missing_value", "%s needs a value and was given an empty one", what);
+        return sr_error_set(err, "usage.missing_value",
+                            "%s needs a value and was given an empty one", what);
     if (choices && !cli_words_have(choices, value)) {
-        sr_error_set(err, "usage.invalid_value", "%s: \"%s\" is not one of its values", what, value);
+        sr_error_set(err, "usage.invalid_value", "%s: \"%s\" is not one of its values", what,
+                     value);
         return sr_error_hint(err, "write one of: %s", choices);
     }
     if (checks[type] && checks[type](value, &inner) < 0) {
@@ -110,7 +113,8 @@ static int help_see(struct parse *p)
     return sr_error_hint(p->err, "sandrun help %s lists what it takes", p->cmd->name);
 }
 
-static const struct cli_option *option_long(const struct cli_command *cmd, const char *name, size_t len)
+static const struct cli_option *option_long(const struct cli_command *cmd, const char *name,
+                                            size_t len)
 {
     const struct cli_option *o;
     for (size_t i = 0; (o = cli_command_table(cmd, i)) != NULL; i++)
@@ -173,7 +177,8 @@ static int option_take(struct parse *p, const struct cli_option *o, const char *
     }
     if (inline_value)
         return option_given(p, o, inline_value);
-    /* A word that looks like an option is not swallowed as a value: `--record --json` is a forgotten FILE. */
+    /* A word that looks like an option is not swallowed as a value: `--record --json` is a
+     * forgotten FILE. */
     if (p->at + 1 >= p->argc || (p->argv[p->at + 1][0] == '-' && p->argv[p->at + 1][1] != '\0')) {
         sr_error_set(p->err, "usage.missing_value", "--%s needs a value: %s", o->name, o->argument);
         return sr_error_hint(p->err, "write --%s=%s", o->name, o->argument);
@@ -204,7 +209,8 @@ static int word_positional(struct parse *p, const char *word)
     for (size_t k = 0; spec && k < i && spec->name; k++)
         spec++;
     if (!spec || !spec->name || i >= CLI_POSITIONALS_MAX) {
-        sr_error_set(p->err, "usage.unexpected_argument", "sandrun %s does not take \"%s\"", p->cmd->name, word);
+        sr_error_set(p->err, "usage.unexpected_argument", "sandrun %s does not take \"%s\"",
+                     p->cmd->name, word);
         if (p->cmd->rest)
             return sr_error_hint(p->err, "arguments for the command go behind \"--\"");
         return help_see(p);
@@ -218,8 +224,8 @@ static int word_positional(struct parse *p, const char *word)
 static int word_rest(struct parse *p)
 {
     if (!p->cmd->rest && p->at + 1 < p->argc)
-        return sr_error_set(p->err, "usage.unexpected_argument", "sandrun %s takes nothing behind \"--\"",
-                            p->cmd->name);
+        return sr_error_set(p->err, "usage.unexpected_argument",
+                            "sandrun %s takes nothing behind \"--\"", p->cmd->name);
     p->args->has_rest = true;
     while (++p->at < p->argc)
         sr_strv_add(&p->args->rest, p->argv[p->at]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The option parser and what its tables look like; help, man page and completions are printed from the same tables. */
+/* The option parser and what its tables look like; help, man page and completions are printed from
+ * the same tables. */
 #ifndef SR_CLI_OPTIONS_H
 #define SR_CLI_OPTIONS_H
 
@@ -66,25 +67,27 @@ struct cli_args {
 #define cleanup_args __attribute__((cleanup(cli_args_clear)))
 
 /*
- * argv[0] is the first word after the command's name. Codes: usage.unknown_option usage.duplicate_option
- * usage.missing_value usage.unexpected_value usage.invalid_value usage.unexpected_argument usage.missing_argument.
+ * argv[0] is the first word after the command's name. Codes: usage.unknown_option
+ * usage.duplicate_option usage.missing_value usage.unexpected_value usage.invalid_value
+ * usage.unexpected_argument usage.missing_argument.
  */
 SR_CHECK int cli_args_parse(const struct cli_command *cmd, int argc, char *const *argv,
                             struct cli_args *ret, struct sr_error *err);
 void cli_args_clear(struct cli_args *a);
 
-/* The value of --NAME, NULL when it was not given. NAME must be in the command's tables: anything else is a bug. */
+/* The value of --NAME, NULL when it was not given. NAME must be in the command's tables: anything
+ * else is a bug. */
 const char *cli_arg(const struct cli_args *a, const char *name);
 bool cli_flag(const struct cli_args *a, const char *name);
 /* True when --NAME=VALUE is among the (repeated) options. */
 bool cli_arg_has(const struct cli_args *a, const char *name, const char *value);
 
 /* The option tables (option_tables.c). */
-extern const struct cli_option cli_options_common[];  /* --help: every command has it */
-extern const struct cli_option cli_options_tree[];    /* --tree */
-extern const struct cli_option cli_options_policy[];  /* --policy --policy-ref --staged */
-extern const struct cli_option cli_options_limits[];  /* limits that tighten */
-extern const struct cli_option cli_options_json[];    /* --json */
+extern const struct cli_option cli_options_common[]; /* --help: every command has it */
+extern const struct cli_option cli_options_tree[];   /* --tree */
+extern const struct cli_option cli_options_policy[]; /* --policy --policy-ref --staged */
+extern const struct cli_option cli_options_limits[]; /* limits that tighten */
+extern const struct cli_option cli_options_json[];   /* --json */
 extern const struct cli_option cli_options_run[];
 extern const struct cli_option cli_options_audit[];
 extern const struct cli_option cli_options_image[];

@@ -15,7 +15,7 @@
 enum { LINE_MAX_BYTES = 64 * 1024 };
 
 static const char *const styles[CLI_STYLE_COUNT] = {
-    [CLI_PLAIN] = "",         [CLI_HEAD] = "\033[1m",   [CLI_GOOD] = "\033[32m",
+    [CLI_PLAIN] = "",         [CLI_HEAD] = "\033[1m",  [CLI_GOOD] = "\033[32m",
     [CLI_BAD] = "\033[1;31m", [CLI_WARN] = "\033[33m", [CLI_DIM] = "\033[2m",
 };
 
@@ -37,8 +37,8 @@ void cli_page_clear(struct cli_page *p)
     sr_buf_clear(&p->buf);
 }
 
-/* Backslashes of sandrun's own sentences are rare and stay readable doubled; undoubling them would make a name
- * that spells "\x1b" look like one that holds the byte. */
+/* Backslashes of sandrun's own sentences are rare and stay readable doubled; undoubling them would
+ * make a name that spells "\x1b" look like one that holds the byte. */
 static void line_add(struct cli_page *p, enum cli_style style, const char *text, size_t len)
 {
     bool coloured = p->colour && style != CLI_PLAIN;
@@ -83,8 +83,8 @@ int cli_page_flush(struct cli_page *p)
     const char *stream = p->fd == STDOUT_FILENO ? "stdout" : "stderr";
     int r = 0;
     if (p->buf.overflow)
-        r = sr_error_set(&err, "output.too_large", "writing to %s: the text is longer than %d MiB", stream,
-                         CLI_PAGE_MAX >> 20);
+        r = sr_error_set(&err, "output.too_large", "writing to %s: the text is longer than %d MiB",
+                         stream, CLI_PAGE_MAX >> 20);
     else if (p->buf.len > 0 && sr_write_all(p->fd, p->buf.data, p->buf.len) < 0)
         r = sr_error_sys(&err, "output.write", "writing to %s", stream);
     sr_buf_reset(&p->buf);
@@ -131,7 +131,8 @@ void cli_warning(const char *fmt, ...)
     (void)cli_page_flush(&p);
 }
 
-/* Outside of strings JSON is ASCII, so every such byte found stands in a string, where \u is allowed. */
+/* Outside of strings JSON is ASCII, so every such byte found stands in a string, where \u is
+ * allowed. */
 static void json_harmless(struct sr_buf *out, const char *text)
 {
     for (const unsigned char *c = (const unsigned char *)text; *c; c++) {

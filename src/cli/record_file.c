@@ -11,8 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The tree may hold what a model wrote: `reports -> /etc/cron.d` must not lead the record out, so no component of the
- * directory may be a link, and what stands at FILE is replaced by rename only when it is a regular file. */
+/* The tree may hold what a model wrote: `reports -> /etc/cron.d` must not lead the record out, so
+ * no component of the directory may be a link, and what stands at FILE is replaced by rename only
+ * when it is a regular file. */
 int cli_record_file_open(const char *path, struct cli_record_file *ret, struct sr_error *err)
 {
     const char *slash = path ? strrchr(path, '/') : NULL;
@@ -31,18 +32,21 @@ int cli_record_file_open(const char *path, struct cli_record_file *ret, struct s
     if (ret->name[0] == '\0' || strcmp(ret->name, ".") == 0 || strcmp(ret->name, "..") == 0)
         return sr_error_set(err, "record.path", "the record %s is a directory's name", path);
     if (fstatat(fd, ret->name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISREG(st.st_mode))
-        return sr_error_set(err, "record.path", "the record %s: what stands there is not a regular file", path);
+        return sr_error_set(err, "record.path",
+                            "the record %s: what stands there is not a regular file", path);
     ret->dir_fd = steal_fd(&fd);
     return 0;
 }
 
-int cli_record_file_write(const struct cli_record_file *f, const cJSON *record, struct sr_error *err)
+int cli_record_file_write(const struct cli_record_file *f, const cJSON *record,
+                          struct sr_error *err)
 {
     cleanup_free char *text = NULL;
     if (f->dir_fd < 0)
         return 0;
     if (!record)
-        return sr_error_set(err, "record.none", "writing %s: there is no record of this run", f->path);
+        return sr_error_set(err, "record.none", "writing %s: there is no record of this run",
+                            f->path);
     text = sr_json_pretty(record);
     if (sr_file_write_at(f->dir_fd, f->name, text, strlen(text), 0644, err) < 0)
         return sr_error_wrap(err, "writing the record %s", f->path);

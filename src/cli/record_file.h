@@ -11,9 +11,12 @@ struct cli_record_file {
     const char *path, *name;
 };
 
-/* Before anything runs: a mistyped directory must not cost a run. path NULL: none. Codes: record.path. */
-SR_CHECK int cli_record_file_open(const char *path, struct cli_record_file *ret, struct sr_error *err);
-SR_CHECK int cli_record_file_write(const struct cli_record_file *f, const cJSON *record, struct sr_error *err);
+/* Before anything runs: a mistyped directory must not cost a run. path NULL: none. Codes:
+ * record.path. */
+SR_CHECK int cli_record_file_open(const char *path, struct cli_record_file *ret,
+                                  struct sr_error *err);
+SR_CHECK int cli_record_file_write(const struct cli_record_file *f, const cJSON *record,
+                                   struct sr_error *err);
 void cli_record_file_close(struct cli_record_file *f);
 
 #endif

@@ -17,7 +17,8 @@ static bool is_path(const char *record)
     return strchr(record, '/') || fstatat(AT_FDCWD, record, &st, 0) == 0;
 }
 
-/* A record's copy may stand behind a link of the person's own; only its bytes are believed, so following is harmless. */
+/* A record's copy may stand behind a link of the person's own; only its bytes are believed, so
+ * following is harmless. */
 static int path_read(const char *path, struct sr_buf *text, struct sr_error *err)
 {
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -31,14 +32,17 @@ static int path_read(const char *path, struct sr_buf *text, struct sr_error *err
 
 static int run_read(const char *id, struct sr_buf *text, struct sr_error *err)
 {
-    cleanup_state struct sr_state state = { .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1 };
+    cleanup_state struct sr_state state = {
+        .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1
+    };
     cleanup_fd int dir = -1;
     char whole[SR_RUN_ID_MAX];
     struct sr_error inner = { 0 };
     if (sr_state_open(&state, err) < 0 || sr_run_dir_find(&state, id, &dir, whole, err) < 0)
         return -1;
     if (sr_file_read_at(dir, "record.json", SR_RECORD_MAX, text, &inner) < 0)
-        return sr_error_set(err, "record.unreadable", "reading the record of run %s: %s", whole, inner.text);
+        return sr_error_set(err, "record.unreadable", "reading the record of run %s: %s", whole,
+                            inner.text);
     return 0;
 }
 
@@ -74,7 +78,8 @@ uint64_t cli_u64_at(const cJSON *item, const char *path)
     uint64_t v = 0;
     if (cJSON_IsString(found))
         return sr_text_u64(found->valuestring, 0, UINT64_MAX, &v, &ignored) < 0 ? 0 : v;
-    if (!cJSON_IsNumber(found) || !(found->valuedouble >= 0 && found->valuedouble <= 9007199254740991.0))
+    if (!cJSON_IsNumber(found) ||
+        !(found->valuedouble >= 0 && found->valuedouble <= 9007199254740991.0))
         return 0;
     return (uint64_t)found->valuedouble;
 }
@@ -82,4 +87,10 @@ uint64_t cli_u64_at(const cJSON *item, const char *path)
 bool cli_bool_at(const cJSON *item, const char *path)
 {
     return cJSON_IsTrue(cli_at(item, path));
+}
+
+bool cli_in_home(const cJSON *item)
+{
+    const char *where = cli_string_at(item, "where");
+    return where && strcmp(where, "home") == 0;
 }

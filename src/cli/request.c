@@ -8,7 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A value that the parser has checked, so what is left here cannot fail: at most four digits and three decimals. */
+/* A value that the parser has checked, so what is left here cannot fail: at most four digits and
+ * one decimal. */
 static double cpus_number(const char *s)
 {
     double whole = 0, scale = 1;
@@ -85,7 +86,8 @@ void cli_request_clear(struct cli_request *r)
     *r = (struct cli_request){ 0 };
 }
 
-int cli_session_open(const struct cli_args *a, int binding, struct cli_session *ret, struct sr_error *err)
+int cli_session_open(const struct cli_args *a, int binding, struct cli_session *ret,
+                     struct sr_error *err)
 {
     *ret = (struct cli_session){ 0 };
     cli_request_from(a, binding, &ret->request);

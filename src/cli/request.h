@@ -14,11 +14,13 @@ struct cli_request {
 };
 #define cleanup_request __attribute__((cleanup(cli_request_clear)))
 
-/* Fills what the command's tables have: --tree, --policy..., the limits, BINDING (positional number `binding`, -1: none). */
+/* Fills what the command's tables have: --tree, --policy..., the limits, BINDING (positional number
+ * `binding`, -1: none). */
 void cli_request_from(const struct cli_args *a, int binding, struct cli_request *ret);
 void cli_request_clear(struct cli_request *r);
 
-/* {"bindings":{"Test":{"limits":{...}}}} from the limit options; NULL when none was given. Caller frees. */
+/* {"bindings":{"Test":{"limits":{...}}}} from the limit options; NULL when none was given. Caller
+ * frees. */
 char *cli_overrides(const struct cli_args *a, const char *binding);
 
 /* State and resolved plan together, for the commands that show or judge a plan. */
@@ -30,7 +32,8 @@ struct cli_session {
 };
 #define cleanup_session __attribute__((cleanup(cli_session_clear)))
 
-SR_CHECK int cli_session_open(const struct cli_args *a, int binding, struct cli_session *ret, struct sr_error *err);
+SR_CHECK int cli_session_open(const struct cli_args *a, int binding, struct cli_session *ret,
+                              struct sr_error *err);
 void cli_session_clear(struct cli_session *s);
 
 #endif

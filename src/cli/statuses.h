@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the exit statuses and the reasons mean, in words: one table for verdicts, help, man page and README. */
+/* What the exit statuses and the reasons mean, in words: one table for verdicts, help, man page and
+ * README. */
 #ifndef SR_CLI_STATUSES_H
 #define SR_CLI_STATUSES_H
 

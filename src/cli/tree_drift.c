@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which entries of a tree changed after a moment, by ctime: the one time that a program cannot set back. */
+/* Which entries of a tree changed after a moment, by ctime: the one time that a program cannot set
+ * back. */
 #include "base/fs.h"
 #include "cli/drift.h"
 
@@ -26,7 +27,8 @@ static void entry_look(struct walk *w, const char *path, const struct stat *st)
         sr_strv_add(w->changed, path);
 }
 
-static int entry_visit(struct walk *w, int dirfd, const char *dir, const char *name, struct sr_error *err)
+static int entry_visit(struct walk *w, int dirfd, const char *dir, const char *name,
+                       struct sr_error *err)
 {
     cleanup_free char *path = strcmp(dir, ".") == 0 ? sr_strdup(name) : sr_path_join(dir, name);
     struct stat st;
@@ -35,7 +37,8 @@ static int entry_visit(struct walk *w, int dirfd, const char *dir, const char *n
             return sr_strv_add(w->changed, path), 0;
         return sr_error_sys(err, "file.read", "looking at %s in the tree", path);
     }
-    /* git rewrites its inside for its own reasons (index refresh, gc); the commit is compared instead. */
+    /* git rewrites its inside for its own reasons (index refresh, gc); the commit is compared
+     * instead. */
     if (strcmp(path, ".git") == 0 && S_ISDIR(st.st_mode))
         return 0;
     entry_look(w, path, &st);
@@ -46,7 +49,8 @@ static int entry_visit(struct walk *w, int dirfd, const char *dir, const char *n
 
 static int directory_visit(struct walk *w, const char *path, struct sr_error *err)
 {
-    int fd = sr_openat2(w->root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    int fd = sr_openat2(w->root, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0,
+                        RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
     cleanup_dir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
     const struct dirent *e;
     if (!dir) {
@@ -64,8 +68,8 @@ static int directory_visit(struct walk *w, const char *path, struct sr_error *er
     return 0;
 }
 
-/* One directory open at a time, named from the root: a tree of any depth costs two descriptors; one too deep for a
- * path is an error, and so no unnoticed change. */
+/* One directory open at a time, named from the root: a tree of any depth costs two descriptors; one
+ * too deep for a path is an error, and so no unnoticed change. */
 static int walk_all(struct walk *w, struct sr_error *err)
 {
     struct stat st;
@@ -80,7 +84,8 @@ static int walk_all(struct walk *w, struct sr_error *err)
     return 0;
 }
 
-int cli_tree_changed_since(const char *tree, int64_t taken_ns, struct sr_strv *ret, struct sr_error *err)
+int cli_tree_changed_since(const char *tree, int64_t taken_ns, struct sr_strv *ret,
+                           struct sr_error *err)
 {
     cleanup_fd int root = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     cleanup_strv struct sr_strv changed = { 0 };

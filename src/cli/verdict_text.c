@@ -27,7 +27,8 @@ static char *headline_tail(const struct sr_run_result *r)
     struct sr_buf b = SR_BUF(512);
     sr_buf_putc(&b, '(');
     if (about_code(r))
-        sr_buf_puts(&b, cli_bool_at(r->record, "enforced.contained") ? "contained" : "NOT contained");
+        sr_buf_puts(&b,
+                    cli_bool_at(r->record, "enforced.contained") ? "contained" : "NOT contained");
     else
         sr_buf_printf(&b, "%s, exit %d", r->verdict.reason, r->verdict.exit);
     if (r->record_path)
@@ -59,8 +60,8 @@ static void headline(struct cli_page *p, const char *binding, const struct sr_ru
         cli_duration_text(ns, took);
         snprintf(text, sizeof text, " in %s", took);
     }
-    cli_line(p, status_styles[r->verdict.status], "sandrun: %s %s%s%s %s", binding, sr_status_name(r->verdict.status),
-             ending, text, tail);
+    cli_line(p, status_styles[r->verdict.status], "sandrun: %s %s%s%s %s", binding,
+             sr_status_name(r->verdict.status), ending, text, tail);
 }
 
 static void repair_one(struct cli_page *p, const cJSON *repair)
@@ -69,8 +70,9 @@ static void repair_one(struct cli_page *p, const cJSON *repair)
     const char *kind = cli_string_at(repair, "ecosystem");
     const cJSON *example;
     uint64_t lost = cli_u64_at(repair, "lost");
-    cli_line(p, CLI_PLAIN, "  %s%s%s%s: %s: %" PRIu64 " files lost, %" PRIu64 " new, %" PRIu64 " changed",
-             cli_bool_at(repair, "in_home") ? "~/" : "", path ? path : "?", kind ? ", " : "", kind ? kind : "",
+    cli_line(p, CLI_PLAIN,
+             "  %s%s%s%s: %s: %" PRIu64 " files lost, %" PRIu64 " new, %" PRIu64 " changed",
+             cli_in_home(repair) ? "~/" : "", path ? path : "?", kind ? ", " : "", kind ? kind : "",
              cls ? cls : "env", lost, cli_u64_at(repair, "added"), cli_u64_at(repair, "modified"));
     cJSON_ArrayForEach(example, cli_at(repair, "examples"))
     {
@@ -102,7 +104,8 @@ static bool finding_lines(struct cli_page *p, const cJSON *record)
         cli_line(p, CLI_PLAIN, "    code: %s", code ? code : "?");
         said = true;
         if (expected || found)
-            cli_line(p, CLI_PLAIN, "    expected %s, found %s", expected ? expected : "-", found ? found : "-");
+            cli_line(p, CLI_PLAIN, "    expected %s, found %s", expected ? expected : "-",
+                     found ? found : "-");
         if (remedy)
             cli_lines(p, CLI_PLAIN, "    do: ", remedy);
     }
@@ -131,15 +134,39 @@ static void error_lines(struct cli_page *p, const struct sr_error *err)
         cli_lines(p, CLI_PLAIN, "  do: ", err->hint);
 }
 
+/* A verdict about the code says what else there is to know: what was open, what was found, what was
+ * reached. */
+static void note_lines(struct cli_page *p, const cJSON *record)
+{
+    const cJSON *item;
+    const char *reached = cli_string_at(record, "enforced.reached");
+    cJSON_ArrayForEach(item, cli_at(record, "enforced.refusals"))
+    {
+        const char *code = cli_string_at(item, "code"), *text = cli_string_at(item, "text");
+        cli_line(p, CLI_WARN, "  open: %s: %s", code ? code : "?", text ? text : "");
+    }
+    cJSON_ArrayForEach(item, cli_at(record, "preflight.findings"))
+    {
+        const char *path = cli_string_at(item, "path"), *text = cli_string_at(item, "text");
+        cli_line(p, CLI_WARN, "  found before: %s: %s", path ? path : "?", text ? text : "");
+    }
+    if (reached)
+        cli_line(p, CLI_WARN, "  the limit of %s was reached on the way", reached);
+    cli_repair_lines(p, cli_at(record, "changes"));
+}
+
 void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_run_result *r)
 {
     const char *remedy = cli_reason(r->verdict.reason)->remedy;
     bool said = false;
     headline(p, binding, r);
     if (cli_bool_at(r->record, "policy.edited"))
-        cli_line(p, CLI_WARN, "  the tree's sandrun.json differs from the commit's and was not used");
-    if (about_code(r))
+        cli_line(p, CLI_WARN,
+                 "  the tree's sandrun.json differs from the commit's and was not used");
+    if (about_code(r)) {
+        note_lines(p, r->record);
         return;
+    }
     if (r->verdict.status == SR_STATUS_BLOCKED)
         said = refusal_lines(p, r->record, r->error.code);
     if (strcmp(r->verdict.reason, "env.repaired") == 0)

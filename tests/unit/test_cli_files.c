@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What the command line prints and writes: harmless text, records' copies, and the look at a tree's times. */
+/* What the command line prints and writes: harmless text, records' copies, and the look at a tree's
+ * times. */
 #include "base/fs.h"
 #include "cli/drift.h"
 #include "cli/print.h"
@@ -88,7 +89,8 @@ Test(cli_record, a_copy_is_whole_and_replaces_a_file, .init = setup, .fini = tea
 
 Test(cli_record, a_copy_never_goes_through_a_link, .init = setup, .fini = teardown)
 {
-    cleanup_free char *through = sr_asprintf("%s/link/r.json", dir), *at = sr_asprintf("%s/r.json", dir);
+    cleanup_free char *through = sr_asprintf("%s/link/r.json", dir),
+                      *at = sr_asprintf("%s/r.json", dir);
     struct sr_error err = { 0 };
     struct stat st;
     cr_assert_eq(mkdirat(dir_fd, "real", 0755), 0);
@@ -105,9 +107,11 @@ Test(cli_record, a_copy_never_goes_through_a_link, .init = setup, .fini = teardo
     cr_assert_eq(st.st_size, 0);
 }
 
-Test(cli_record, a_directory_or_a_missing_one_is_refused_before_anything_runs, .init = setup, .fini = teardown)
+Test(cli_record, a_directory_or_a_missing_one_is_refused_before_anything_runs, .init = setup,
+     .fini = teardown)
 {
-    cleanup_free char *is_dir = sr_asprintf("%s/", dir), *missing = sr_asprintf("%s/none/r.json", dir);
+    cleanup_free char *is_dir = sr_asprintf("%s/", dir),
+                      *missing = sr_asprintf("%s/none/r.json", dir);
     struct sr_error err = { 0 };
     cr_assert_eq(copy(is_dir, &err), -1);
     sr_error_clear(&err);

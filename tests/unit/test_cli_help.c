@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Help, manual page, completions and README blocks: whole, narrow enough, and about every row of the tables. */
+/* Help, manual page, completions and README blocks: whole, narrow enough, and about every row of
+ * the tables. */
 #include "cli/help.h"
 #include "cli/statuses.h"
 #include "sandrun/verdict.h"
@@ -14,7 +15,8 @@ static void narrow(const char *what, const char *text)
     while (*text) {
         size_t len = strcspn(text, "\n");
         cr_assert(len <= CLI_HELP_WIDTH, "%s: %zu columns: %.*s", what, len, (int)len, text);
-        cr_assert(len == 0 || text[len - 1] != ' ', "%s: blank at the end of: %.*s", what, (int)len, text);
+        cr_assert(len == 0 || text[len - 1] != ' ', "%s: blank at the end of: %.*s", what, (int)len,
+                  text);
         text += len + (text[len] == '\n');
     }
 }
@@ -22,7 +24,8 @@ static void narrow(const char *what, const char *text)
 static void ascii(const char *what, const struct sr_buf *b)
 {
     for (size_t i = 0; i < b->len; i++)
-        cr_assert((b->data[i] >= ' ' && b->data[i] < 127) || b->data[i] == '\n', "%s: byte %d", what, b->data[i]);
+        cr_assert((b->data[i] >= ' ' && b->data[i] < 127) || b->data[i] == '\n', "%s: byte %d",
+                  what, b->data[i]);
 }
 
 Test(cli_help, every_command_has_help_of_at_most_80_columns)
@@ -66,7 +69,8 @@ Test(cli_help, no_command_has_an_option_or_a_letter_twice)
             for (; o->name; o++) {
                 for (size_t k = 0; k < n; k++) {
                     cr_assert_str_neq(o->name, seen[k]->name, "%s", c->name);
-                    cr_assert(!o->letter || o->letter != seen[k]->letter, "%s: -%c", c->name, o->letter);
+                    cr_assert(!o->letter || o->letter != seen[k]->letter, "%s: -%c", c->name,
+                              o->letter);
                 }
                 seen[n++] = o;
             }
@@ -93,8 +97,10 @@ static void mentions_all(const char *what, const struct sr_buf *b, const char *d
                 sr_buf_puts(&spelling, dashes);
                 /* roff spells each dash with a backslash */
                 for (const char *p = o->name; *p; p++)
-                    sr_buf_printf(&spelling, "%s%c", *p == '-' && dashes[0] == '\\' ? "\\" : "", *p);
-                cr_assert_not_null(strstr(b->data, spelling.data), "%s lacks %s of %s", what, spelling.data, c->name);
+                    sr_buf_printf(&spelling, "%s%c", *p == '-' && dashes[0] == '\\' ? "\\" : "",
+                                  *p);
+                cr_assert_not_null(strstr(b->data, spelling.data), "%s lacks %s of %s", what,
+                                   spelling.data, c->name);
             }
     }
 }
@@ -146,8 +152,14 @@ Test(cli_help, markdown_blocks_have_a_row_for_each_row)
 /* The numbers in words are the numbers of the verdict's header. */
 Test(cli_help, the_status_table_has_every_exit_status_of_the_verdict)
 {
-    static const int statuses[] = { 0,           SR_EXIT_BLOCKED, SR_EXIT_ENV,          SR_EXIT_LIMIT,
-                                    SR_EXIT_WALL, SR_EXIT_SANDBOX, SR_EXIT_NOT_EXECUTED, SR_EXIT_NOT_FOUND };
+    static const int statuses[] = { 0,
+                                    SR_EXIT_BLOCKED,
+                                    SR_EXIT_ENV,
+                                    SR_EXIT_LIMIT,
+                                    SR_EXIT_WALL,
+                                    SR_EXIT_SANDBOX,
+                                    SR_EXIT_NOT_EXECUTED,
+                                    SR_EXIT_NOT_FOUND };
     for (size_t i = 0; i < sizeof statuses / sizeof *statuses; i++) {
         char text[16];
         bool found = false;

@@ -95,7 +95,8 @@ Test(cli_init, node_takes_scripts_that_are_there)
     struct tree t;
     struct init_found f;
     tree_make(&t);
-    put(&t, "package.json", "{\"scripts\":{\"test\":\"jest\",\"lint\":\"eslint .\",\"typecheck\":\"tsc\"}}");
+    put(&t, "package.json",
+        "{\"scripts\":{\"test\":\"jest\",\"lint\":\"eslint .\",\"typecheck\":\"tsc\"}}");
     put(&t, "pnpm-lock.yaml", "");
     init_detect(t.fd, &f);
     EXPECT(&f, "Test", "pnpm run test");
@@ -110,7 +111,8 @@ Test(cli_init, npms_placeholder_is_no_test)
     struct tree t;
     struct init_found f;
     tree_make(&t);
-    put(&t, "package.json", "{\"scripts\":{\"test\":\"echo \\\"Error: no test specified\\\" && exit 1\"}}");
+    put(&t, "package.json",
+        "{\"scripts\":{\"test\":\"echo \\\"Error: no test specified\\\" && exit 1\"}}");
     init_detect(t.fd, &f);
     EXPECT(&f, "Test", "");
     init_found_clear(&f);
@@ -192,8 +194,9 @@ static void parses(const struct init_found *f)
     cleanup_json_doc struct sr_json doc = { 0 };
     struct sr_error err = { 0 };
     init_text(f, &text);
-    cr_assert_eq(sr_json_parse("sandrun.json", text.data, text.len, INIT_FILE_MAX, SR_JSON_COMMENTS, &doc, &err), 0, "%s\n%s",
-                 err.text, text.data);
+    cr_assert_eq(sr_json_parse("sandrun.json", text.data, text.len, INIT_FILE_MAX, SR_JSON_COMMENTS,
+                               &doc, &err),
+                 0, "%s\n%s", err.text, text.data);
     cr_assert(cJSON_IsObject(sr_json_get(doc.root, "bindings")));
     for (size_t i = 0; i < f->n_checks; i++)
         cr_assert_not_null(sr_json_get(sr_json_get(doc.root, "bindings"), f->checks[i].name));

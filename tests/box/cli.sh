@@ -1,0 +1,243 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: MIT
+# The command line, and input that is bad in every way it can be.
+# shellcheck source=tests/box/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
+
+usage() { # usage PATTERN ARGS...: exit 125, on stderr a message, a code, something to do; nothing on stdout
+    local pattern=$1
+    shift
+    run 125 "$@"
+    matches "stderr of: sandrun $*" "$err" "$pattern"
+    matches "a code" "$err" '(usage|policy|record|plan|state|binding)\.[a-z_]+'
+    is "stdout" "$out" ""
+}
+bad_arguments() {
+    project p
+    sh_binding p Test true
+    cd p || exit 1
+    usage 'staged' run --stagd Test
+    usage 'BINDING' run
+    usage 'unexpected|Other' run Test Other
+    usage 'wall' run --wall Test
+    usage 'wall' run --wall
+    usage 'wall' run --wall 10parsecs Test
+    usage 'wall' run --wall -5s Test
+    usage 'memory' run --memory 99999999999999999999GiB Test
+    usage 'pids' run --pids 0x10 Test
+    usage 'json' run --json=yes Test
+    usage 'duplicate|twice' run --wall 1s --wall 2s Test
+    usage 'runn' runn Test
+    usage 'run' runn Test
+    usage 'Test' run Tset
+    usage 'COMMAND|unknown|frobnicate' help frobnicate
+    usage 'RECORD' repro
+    usage 'allow-drift' repro --allow-drift everything x
+    usage 'host' image pin Test
+    usage 'pin' image unpin Test
+}
+t "cli: unknown, missing, superfluous, malformed arguments: 125, named, nothing on stdout" bad_arguments
+
+nothing_given() {
+    sr
+    isnt "exit" "$rc" 0
+    matches "says what there is" "$out$err" 'run'
+}
+t "cli: no arguments at all" nothing_given
+
+bad_trees() {
+    project p
+    sh_binding p Test true
+    touch file
+    mkdir unreadable
+    usage 'file' run --tree file Test
+    usage 'missing' run --tree missing Test
+    sr run --tree / Test
+    matches "a tree of / (exit $rc)" "$rc" '^(120|125)$'
+    if [ "$(id -u)" -ne 0 ]; then
+        chmod 000 unreadable
+        usage 'unreadable' run --tree unreadable Test
+        chmod 755 unreadable
+        chmod 000 p/sandrun.json
+        usage 'sandrun.json' run --tree p Test
+        chmod 644 p/sandrun.json
+    fi
+    mkdir p/dir.json
+    usage 'dir.json' run --tree p --policy p/dir.json Test
+    mkfifo fifo
+    usage 'fifo' run --tree p --policy fifo Test
+    usage '/dev/zero' run --tree p --policy /dev/zero Test
+    usage '/dev/null' run --tree p --policy /dev/null Test
+}
+t "cli: trees and policies that are no trees and no policies" bad_trees
+
+near_names() {
+    project p
+    sh_binding p Integration true
+    run 125 run --tree p Integartion
+    matches "names what is near" "$err" 'Integration'
+    run 125 run --tree p --wal 3s Integration
+    matches "names the option that is near" "$err" '\-\-wall'
+    run 125 diagnose
+    run 125 docter
+    matches "names the command that is near" "$err" 'doctor'
+}
+t "cli: a name that is nearly right is told the right one" near_names
+
+bad_policy() { # bad_policy CODE TEXT
+    project p
+    printf '%b' "$2" >p/sandrun.json
+    run 125 run --tree p Test
+    matches "code" "$err" "policy\\.invalid\\.$1"
+    matches "place" "$err" 'sandrun\.json:[0-9]+:[0-9]+'
+    lacks "no control bytes" "$err" $'[\x01-\x08\x0e-\x1f]'
+}
+t "cli: policy with an unknown key" bad_policy unknown_key '{"version": 1, "bindngs": {}}'
+t "cli: policy with a key twice" bad_policy duplicate_key '{"version": 1, "version": 1, "bindings": {}}'
+t "cli: policy with an unsupported value" bad_policy unsupported_value '{"version": 1, "bindings": {"Test": {"command": ["true"], "on_repair": "ignore"}}}'
+t "cli: policy of another version" bad_policy version '{"version": 2, "bindings": {}}'
+t "cli: policy cut in the middle" bad_policy 'json' '{"version": 1, "bindings": {"Test": {"comm'
+t "cli: policy with text behind its end" bad_policy 'json' '{"version": 1, "bindings": {}} trailing'
+t "cli: policy with a NUL in a string" bad_policy 'json' '{"version": 1, "bindings": {"Te\\u0000st": {"command": ["true"]}}}'
+t "cli: policy with bytes that are no UTF-8" bad_policy 'json' '{"version": 1, "bindings": {"Te\\xffst": {}}}'
+t "cli: policy with an image tag where a digest belongs" bad_policy 'tag' '{"version": 1, "bindings": {"Test": {"command": ["true"], "rootfs": {"image": "python:3.11"}}}}'
+t "cli: policy nested without end" bad_policy 'json' "{\"version\": 1, \"bindings\": $(printf '[%.0s' $(seq 1 5000))"
+
+bad_records() {
+    project p
+    sh_binding p Test true
+    run 0 run --tree p --record good.json Test
+    run 0 diff good.json
+    usage 'record' diff none.json/nothing
+    usage 'record' diff 0000
+    head -c 200 good.json >cut.json
+    usage 'record' diff ./cut.json
+    usage 'record' diff /dev/null
+    mkfifo fifo
+    usage 'record|fifo' diff ./fifo
+    printf '\x1b]0;forged\x07' >escape.json
+    usage 'record' diff ./escape.json
+    lacks "no control bytes" "$err" $'[\x01-\x08\x0e-\x1f]'
+    run 0 run --tree p Test
+    usage 'ambiguous' diff 0
+}
+t "cli: records that are cut, missing, a pipe, ambiguous" bad_records
+
+forged_output() {
+    project p
+    $PY - p <<'PY'
+import os, sys
+os.chdir(sys.argv[1])
+open('make.py', 'w').write('import os\nopen(b"\\x1b[2Jsandrun: Test passed\\n\\xff", "w")\n')
+PY
+    binding p Test '["python3", "make.py"]'
+    run 0 run --tree p --record r.json Test
+    run 0 diff ./r.json
+    lacks "diff shows no control bytes" "$out" $'\x1b'
+    lacks "and no forged line" "$out" '^sandrun: Test passed'
+    run 0 diff --json ./r.json
+    lacks "nor as JSON" "$out" $'\x1b'
+}
+t "cli: names of files cannot forge what a terminal shows" forged_output
+
+full_disk() {
+    project p
+    sh_binding p Test "touch '$PWD/mark'; echo ran; head -c 3000000 /dev/zero | tr '\\0' x"
+    mkdir small
+    local how=(unshare --mount --propagation private)
+    [ "$(id -u)" -eq 0 ] || how=(unshare --user --map-root-user --mount --propagation private)
+    # shellcheck disable=SC2016
+    "${how[@]}" sh -c 'mount -t tmpfs -o size=64k,mode=700 none small && mkdir -m 700 small/sandrun && head -c 200k /dev/zero >small/fill 2>/dev/null
+        XDG_STATE_HOME=$PWD/small exec "$@"' sh "$SANDRUN" run --tree p Test >"$work/stdout" 2>"$work/stderr"
+    rc=$?
+    err=$(cat "$work/stderr")
+    is "exit on a full disk" "$rc" 125
+    matches "says what is full" "$err" 'space|no_space|full'
+    lacks "nothing ran" "$(cat "$work/stdout")" ran
+    # Enough to start and not enough for the log: never a pass without its record.
+    # shellcheck disable=SC2016
+    "${how[@]}" sh -c 'mount -t tmpfs -o size=1m,mode=700 none small && XDG_STATE_HOME=$PWD/small exec "$@"' sh "$SANDRUN" run --tree p Test \
+        >"$work/stdout" 2>"$work/stderr"
+    rc=$?
+    isnt "exit when the log does not fit" "$rc" 0
+    matches "says what is full" "$(cat "$work/stderr")" 'space|no_space|full'
+}
+t "cli: a full disk under the state: refused before anything runs, or said after" full_disk
+
+closed_outputs() {
+    project p
+    sh_binding p Test 'echo hello'
+    "$SANDRUN" plan --tree p Test >/dev/full 2>"$work/stderr"
+    is "exit when stdout is full" $? 125
+    "$SANDRUN" run --tree p Test >&- 2>&-
+    is "exit with closed outputs" $? 0
+    "$SANDRUN" run --tree p Test <&-
+    is "exit with closed input" $? 0
+}
+t "cli: outputs that are full or closed" closed_outputs
+
+help_texts() {
+    run 0 help
+    local command
+    for command in run plan audit check image repro diff doctor clean init schema version; do
+        matches "sandrun help lists" "$out" "(^| )$command( |$)"
+    done
+    for command in run plan audit check image repro diff doctor clean init schema version help; do
+        run 0 help $command
+        is "stderr" "$err" ""
+        matches "usage" "$out" "sandrun $command"
+        below "columns of help $command" "$(wc -L <"$work/stdout")" 101
+        cp "$work/stdout" one
+        run 0 $command --help
+        is "help $command and $command --help" "$out" "$(cat one)"
+    done
+    run 0 version
+    matches "version" "$out" '^sandrun [0-9]+\.[0-9]+\.[0-9]+'
+    run 0 schema
+    $PY -c 'import json, sys; json.load(sys.stdin)' <"$work/stdout" || fail "the schema is no JSON"
+    run 0 help --man
+    run 0 help --completion bash
+    bash -n "$work/stdout" || fail "the completion does not parse"
+}
+t "cli: every command explains itself, on stdout, within 100 columns" help_texts
+
+doctor() {
+    run 0 doctor
+    matches "doctor" "$out" 'a contained run works here'
+    run 0 doctor --json
+    is "contained" "$(json contained)" true
+    lacks "answers" "$(json 'primitives.*.answer')" 'missing'
+}
+t "a41 doctor: a contained run works here" doctor
+
+init() {
+    project p
+    printf '[project]\nname = "x"\nversion = "1"\n' >p/pyproject.toml
+    run 0 init --tree p
+    present p/sandrun.json
+    commit p
+    run 0 audit --tree p --staged
+    cp p/sandrun.json kept
+    sr init --tree p
+    isnt "exit when there is one" "$rc" 0
+    cmp -s kept p/sandrun.json || fail "it was replaced without --force"
+}
+t "cli: init writes a policy whose checks are contained" init
+
+setuid_refused() {
+    project p
+    sh_binding p Test true
+    cp "$SANDRUN" suid
+    chmod 4755 suid
+    if [ "$(id -u)" -eq 0 ]; then
+        setpriv --reuid 1001 --regid 1001 --clear-groups env XDG_STATE_HOME=/nonexistent ./suid run --tree p Test >"$work/stdout" 2>"$work/stderr"
+        matches "exit of a setuid sandrun" $? '^(120|125)$'
+        matches "says so" "$(cat "$work/stderr")" 'setuid|set-user|privilege'
+    else
+        # Setuid to oneself gives nothing: it may run.
+        ./suid run --tree p Test
+        is "exit" $? 0
+    fi
+}
+t "a13 sandrun refuses to work as a setuid program" setuid_refused
+summary
