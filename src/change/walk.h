@@ -13,7 +13,7 @@
 
 enum {
     /* mkdir in a loop must end in an answer; configure's own deep-tree test makes about 1000. */
-    SR_WALK_DEPTH_MAX = 16384,
+    SR_WALK_DEPTH_MAX = 8192,
     /* Above this, contents are digested block by block without their zero blocks (a sparse terabyte must not take an hour),
      * and the digest is for comparing only, not for showing. */
     SR_WALK_PLAIN_MAX = 1 << 30,
