@@ -6,7 +6,6 @@
 #include "change/walk.h"
 #include "sandrun/change.h"
 
-#include <fnmatch.h>
 #include <string.h>
 
 /*
@@ -67,20 +66,13 @@ static const char *const harmless_anywhere[] = {
     "pip-selfcheck.json", ".lock", ".DS_Store", "node_modules/.cache", NULL,
 };
 
-/* One component against one component of a pattern. Nearly all fail at the first byte, and nothing is allocated for them:
- * a deep tree asks this some million times. */
+/* One component against one of a pattern, which has at most one star. No fnmatch: it wants its strings ended, and a deep
+ * tree asks this some million times. */
 static bool component_match(const char *pattern, size_t pattern_len, const char *word, size_t len)
 {
-    if (pattern[0] != '*' && pattern[0] != '[' && pattern[0] != '?' && (len == 0 || pattern[0] != word[0]))
-        return false;
     const char *star = memchr(pattern, '*', pattern_len);
-    bool rare = memchr(pattern, '[', pattern_len) || memchr(pattern, '?', pattern_len);
-    if (!star && !rare)
+    if (!star)
         return pattern_len == len && memcmp(pattern, word, len) == 0;
-    if (rare || memchr(star + 1, '*', (size_t)(pattern + pattern_len - star - 1))) {
-        cleanup_free char *p = sr_strndup(pattern, pattern_len), *w = sr_strndup(word, len);
-        return fnmatch(p, w, 0) == 0;
-    }
     size_t head = (size_t)(star - pattern), tail = pattern_len - head - 1;
     return len >= head + tail && memcmp(pattern, word, head) == 0 && memcmp(star + 1, word + len - tail, tail) == 0;
 }
@@ -100,11 +92,15 @@ static bool match_from(const char *pattern, const char *path)
     }
 }
 
-bool sr_pattern_match(const char *pattern, const char *path)
+bool sr_patterns_match(const char *const *patterns, const char *path)
 {
-    for (const char *p = path; p; p = strchr(p, '/') ? strchr(p, '/') + 1 : NULL)
-        if (match_from(pattern, p))
-            return true;
+    for (const char *p = path; p;) {
+        for (const char *const *pattern = patterns; *pattern; pattern++)
+            if (((*pattern)[0] == p[0] || (*pattern)[0] == '*') && match_from(*pattern, p))
+                return true;
+        p = strchr(p, '/');
+        p = p ? p + 1 : NULL;
+    }
     return false;
 }
 
@@ -161,9 +157,8 @@ const struct sr_environment *sr_environment_match(const char *path, sr_exists_fn
 
 bool sr_environment_harmless(const struct sr_environment *e, const char *below)
 {
-    for (const char *const *p = harmless_anywhere; *p; p++)
-        if (sr_pattern_match(*p, below))
-            return true;
+    if (sr_patterns_match(harmless_anywhere, below))
+        return true;
     /* The row's own lie at the top of the environment, or (nested packages) below another of its name. */
     for (size_t i = 0; i < SR_ENVIRONMENT_WORDS && e->harmless[i]; i++) {
         size_t len = strcspn(below, "/");

@@ -34,8 +34,8 @@ bool sr_environment_harmless(const struct sr_environment *e, const char *below);
 /* Whether below belongs to an environment that is the tree's own root: there sources lie beside it. */
 bool sr_environment_root_owns(const char *below);
 
-/* Whether pattern's components ("*" stays within one) match as many of path's, from any one on; so "__pycache__" matches
- * all that is below such a directory. */
-bool sr_pattern_match(const char *pattern, const char *path);
+/* Whether the components of one of patterns (NULL ends them; one "*" in a component at most, and it stays within) match as
+ * many of path's, from any one on; so "__pycache__" matches all that is below such a directory. */
+bool sr_patterns_match(const char *const *patterns, const char *path);
 
 #endif

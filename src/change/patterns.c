@@ -50,14 +50,6 @@ static const char *const cache[] = {
 static const char *const home_cache[] = { ".npm", ".cargo/registry", ".gradle/caches", ".m2/repository", "go/pkg", ".bundle/cache",
                                           ".local/state", ".node-gyp", ".yarn", ".pnpm-store", ".config/configstore", NULL };
 
-static bool any_match(const char *const *patterns, const char *path)
-{
-    for (; *patterns; patterns++)
-        if (sr_pattern_match(*patterns, path))
-            return true;
-    return false;
-}
-
 bool sr_path_git_internal(const char *path)
 {
     for (const char *p = path; p;) {
@@ -71,10 +63,10 @@ bool sr_path_git_internal(const char *path)
 
 bool sr_path_deferred(const char *path)
 {
-    return any_match(deferred, path);
+    return sr_patterns_match(deferred, path);
 }
 
 bool sr_path_cache(const char *path, bool in_home)
 {
-    return any_match(cache, path) || (in_home && any_match(home_cache, path));
+    return sr_patterns_match(cache, path) || (in_home && sr_patterns_match(home_cache, path));
 }

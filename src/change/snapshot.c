@@ -19,6 +19,7 @@ struct snapshot {
     const struct sr_snapshot_options *options;
     struct sr_manifest *m;
     struct sr_todo todo;
+    struct sr_walk_cursor cursor;
     uint32_t *dirs; /* entry of each item of todo, side by side */
     size_t n_dirs, cap_dirs;
     struct sr_index index;
@@ -146,7 +147,7 @@ static uint64_t directory_identity(int fd)
 static int directory_take(struct snapshot *s, const char *path, uint32_t at, struct sr_error *err)
 {
     cleanup_names struct sr_walk_names names = { 0 };
-    cleanup_fd int fd = sr_walk_open(s->root_fd, path, false);
+    int fd = sr_walk_step(&s->cursor, s->root_fd, path, false);
     s->m->v[at].dir.first = (uint32_t)s->m->n;
     if (fd < 0 && at != 0 && (errno == EACCES || errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
         return 0; /* shut to the caller, or gone meanwhile */
@@ -191,7 +192,7 @@ static void index_save(struct snapshot *s)
 
 int sr_snapshot(int root_fd, const struct sr_snapshot_options *o, struct sr_manifest **ret, struct sr_error *err)
 {
-    struct snapshot s = { .root_fd = root_fd, .options = o, .m = sr_calloc(1, sizeof *s.m) };
+    struct snapshot s = { .root_fd = root_fd, .options = o, .m = sr_calloc(1, sizeof *s.m), .cursor = SR_WALK_CURSOR };
     clock_gettime(CLOCK_REALTIME, &s.racy);
     s.racy.tv_sec -= RACY_SECONDS;
     if (o->index_dirfd >= 0)
@@ -203,6 +204,7 @@ int sr_snapshot(int root_fd, const struct sr_snapshot_options *o, struct sr_mani
     }
     sr_index_close(&s.index);
     sr_todo_clear(&s.todo);
+    sr_walk_cursor_clear(&s.cursor);
     free(s.dirs);
     free(s.records);
     sr_manifest_free(s.m);

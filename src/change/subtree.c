@@ -126,11 +126,11 @@ static int subtree_entry(const struct sr_subtree *s, int fd, const char *name, c
     return sr_todo_push(todo, steal_ptr(&to), sr_walk_join(dir->lower, name), 0, err);
 }
 
-static int subtree_directory(const struct sr_subtree *s, const struct sr_todo_item *dir, struct sr_todo *todo,
-                             struct sr_changeset *set, struct sr_error *err)
+static int subtree_directory(const struct sr_subtree *s, const struct sr_todo_item *dir, struct sr_walk_cursor *cursor,
+                             struct sr_todo *todo, struct sr_changeset *set, struct sr_error *err)
 {
     cleanup_names struct sr_walk_names names = { 0 };
-    cleanup_fd int fd = sr_walk_open(s->root_fd, dir->lower, s->force);
+    int fd = sr_walk_step(cursor, s->root_fd, dir->lower, s->force);
     if (fd < 0 && (errno == ENOENT || (errno == EACCES && !s->force)))
         return 0;
     if (fd < 0)
@@ -146,13 +146,14 @@ static int subtree_directory(const struct sr_subtree *s, const struct sr_todo_it
 int sr_subtree_tell(const struct sr_subtree *s, struct sr_changeset *set, struct sr_error *err)
 {
     cleanup_todo struct sr_todo todo = { 0 };
+    cleanup_cursor struct sr_walk_cursor cursor = SR_WALK_CURSOR;
     if (sr_todo_push(&todo, sr_strdup(s->to), sr_strdup(s->from), 0, err) < 0)
         return -1;
     for (;;) {
         cleanup_todo_item struct sr_todo_item dir = { 0 };
         if (!sr_todo_pop(&todo, &dir))
             return 0;
-        if (subtree_directory(s, &dir, &todo, set, err) < 0)
+        if (subtree_directory(s, &dir, &cursor, &todo, set, err) < 0)
             return -1;
     }
 }

@@ -81,6 +81,26 @@ int sr_walk_open(int root_fd, const char *path, bool force)
     return fd;
 }
 
+void sr_walk_cursor_clear(struct sr_walk_cursor *c)
+{
+    sr_closep(&c->fd);
+    free(c->path);
+    *c = SR_WALK_CURSOR;
+}
+
+int sr_walk_step(struct sr_walk_cursor *c, int root_fd, const char *path, bool force)
+{
+    size_t len = c->path ? strlen(c->path) : 0;
+    bool child = len && strncmp(path, c->path, len) == 0 && path[len] == '/' && !strchr(path + len + 1, '/');
+    int fd = child ? open_chunk(c->fd, path + len + 1, true, force) : sr_walk_open(root_fd, path, force);
+    if (fd < 0)
+        return -1;
+    sr_walk_cursor_clear(c);
+    c->fd = fd;
+    c->path = sr_strdup(path);
+    return fd;
+}
+
 int sr_walk_stat(int root_fd, const char *path, struct stat *ret)
 {
     if (*path == '\0')

@@ -13,7 +13,7 @@
 
 enum {
     /* mkdir in a loop must end in an answer; configure's own deep-tree test makes about 1000. */
-    SR_WALK_DEPTH_MAX = 16384,
+    SR_WALK_DEPTH_MAX = 8192,
     /* Above this, contents are digested block by block without their zero blocks (a sparse terabyte must not take an hour),
      * and the digest is for comparing only, not for showing. */
     SR_WALK_PLAIN_MAX = 1 << 30,
@@ -22,6 +22,17 @@ enum {
 /* Opens the directory path (relative, clean, any length; "" is the root) beneath root_fd; follows no link. force: also
  * through directories without permissions, by giving the owner his back: for trees that are sandrun's own. -1 with errno. */
 int sr_walk_open(int root_fd, const char *path, bool force);
+
+/* The directory opened last, by which a child of it opens in one step: without, a chain of directories costs its square. */
+struct sr_walk_cursor {
+    int fd;
+    char *path; /* NULL: none yet */
+};
+#define SR_WALK_CURSOR ((struct sr_walk_cursor){ .fd = -1 })
+/* As sr_walk_open; the descriptor stays the cursor's. */
+int sr_walk_step(struct sr_walk_cursor *c, int root_fd, const char *path, bool force);
+void sr_walk_cursor_clear(struct sr_walk_cursor *c);
+#define cleanup_cursor __attribute__((cleanup(sr_walk_cursor_clear)))
 
 /* The entry at path: 0, or -1 with errno. Any length, follows nothing. */
 int sr_walk_stat(int root_fd, const char *path, struct stat *ret);

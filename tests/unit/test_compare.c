@@ -47,7 +47,7 @@ Test(compare, a22_by_content)
 Test(compare, a24_deeper_than_path_max)
 {
     struct rig r = rig_make("true");
-    static const char deep[] = "python3 -c \"\nimport os\nfor i in range(3000):\n os.mkdir('deep'); os.chdir('deep')\nopen('f','w').write('%s')\"";
+    static const char deep[] = "python3 -c \"\nimport os\nfor i in range(1200):\n os.mkdir('deep'); os.chdir('deep')\nopen('f','w').write('%s')\"";
     cleanup_free char *a = sr_asprintf(deep, "a"), *b = sr_asprintf(deep, "b");
     rig_sh(&r, "lower", a);
     rig_sh(&r, "upper", b);

@@ -143,7 +143,7 @@ Test(snapshot, a24_deeper_than_path_max_with_few_descriptors)
 
 Test(snapshot, too_deep_is_an_answer)
 {
-    struct rig r = rig_make("python3 -c \"\nimport os\nfor i in range(16400):\n os.mkdir('d'); os.chdir('d')\"");
+    struct rig r = rig_make("python3 -c \"\nimport os\nfor i in range(8200):\n os.mkdir('d'); os.chdir('d')\"");
     struct sr_snapshot_options o = { .content = false, .index_dirfd = -1 };
     struct sr_manifest *m = NULL;
     cr_assert_eq(sr_snapshot(r.lower_fd, &o, &m, &r.err), -1);
