@@ -110,7 +110,7 @@ clang: ## build everything with clang into build-clang
 # ---- fuzzing ----
 
 FUZZ_SECONDS ?= 0
-FUZZERS := $(patsubst tests/fuzz/%.c,build-fuzz/%,$(sort $(wildcard tests/fuzz/*.c)))
+FUZZERS := $(patsubst tests/fuzz/%.c,build-fuzz/%,$(sort $(wildcard tests/fuzz/fuzz_*.c)))
 FUZZ_FLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined
 
 # The library is built again with coverage; the corpus is replayed, each target must take all of it.

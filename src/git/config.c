@@ -8,9 +8,9 @@
 #include <strings.h>
 
 /*
- * git's own grammar, as far as a value can be told by it: sections, names without case, comments, quotes, escapes and
- * continued lines. Values of other sections are skipped by the same rules, so that nothing inside a quoted value is
- * taken for a section.
+ * git's own grammar, as far as a value can be told by it: sections, names without case, comments,
+ * quotes, escapes and continued lines. Values of other sections are skipped by the same rules, so
+ * that nothing inside a quoted value is taken for a section.
  */
 struct reader {
     const char *p, *end;
@@ -88,19 +88,24 @@ static bool value_read(struct reader *r, char out[VALUE_MAX])
 
 static bool extension_known(const char *key)
 {
-    static const char *const known[] = { "noop", "noop-v1", "preciousobjects", "partialclone", "worktreeconfig",
-                                         "relativeworktrees", "compatobjectformat", "objectformat", "refstorage" };
+    static const char *const known[] = {
+        "noop",           "noop-v1",           "preciousobjects",    "partialclone",
+        "worktreeconfig", "relativeworktrees", "compatobjectformat", "objectformat",
+        "refstorage"
+    };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (strcasecmp(known[i], key) == 0)
             return true;
     return false;
 }
 
-static int setting(const struct reader *r, const char *key, const char *value, struct git_format *f, struct sr_error *err)
+static int setting(const struct reader *r, const char *key, const char *value, struct git_format *f,
+                   struct sr_error *err)
 {
     if (strcmp(r->section, "core") == 0 && strcasecmp(key, "repositoryformatversion") == 0) {
         if (strlen(value) != 1 || value[0] < '0' || value[0] > '9')
-            return sr_error_set(err, "git.unsupported", "core.repositoryformatversion has a value that is not known");
+            return sr_error_set(err, "git.unsupported",
+                                "core.repositoryformatversion has a value that is not known");
         f->version = (unsigned)(value[0] - '0');
         return 0;
     }
@@ -109,7 +114,8 @@ static int setting(const struct reader *r, const char *key, const char *value, s
     if (strcasecmp(key, "objectformat") == 0) {
         f->sha256 = strcasecmp(value, "sha256") == 0;
         if (!f->sha256 && strcasecmp(value, "sha1") != 0)
-            return sr_error_set(err, "git.unsupported", "extensions.objectFormat has a value that is not known");
+            return sr_error_set(err, "git.unsupported",
+                                "extensions.objectFormat has a value that is not known");
     } else if (strcasecmp(key, "refstorage") == 0) {
         f->unsupported_refs = strcasecmp(value, "files") != 0;
     } else if (!extension_known(key)) {
@@ -155,7 +161,8 @@ int git_format_parse(const char *text, size_t len, struct git_format *ret, struc
             line_skip(&r);
         } else if (*r.p == '[') {
             if (!section_read(&r))
-                return sr_error_set(err, "git.corrupt", "the config of the repository cannot be parsed");
+                return sr_error_set(err, "git.corrupt",
+                                    "the config of the repository cannot be parsed");
         } else if (variable_read(&r, &f, err) < 0) {
             return -1;
         }

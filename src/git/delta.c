@@ -30,14 +30,15 @@ static int header(struct reader *r, uint64_t *ret_base, uint64_t *ret_result, st
     return 0;
 }
 
-int git_delta_sizes(const unsigned char *delta, size_t len, uint64_t *ret_base, uint64_t *ret_result,
-                    struct sr_error *err)
+int git_delta_sizes(const unsigned char *delta, size_t len, uint64_t *ret_base,
+                    uint64_t *ret_result, struct sr_error *err)
 {
     struct reader r = { delta, delta + len };
     return header(&r, ret_base, ret_result, err);
 }
 
-/* The operands of a copy: up to four bytes of offset, up to three of size, each there when its bit is. */
+/* The operands of a copy: up to four bytes of offset, up to three of size, each there when its bit
+ * is. */
 static bool copy_operands(struct reader *r, unsigned char op, size_t *ret_off, size_t *ret_len)
 {
     size_t v[2] = { 0, 0 };
@@ -55,8 +56,8 @@ static bool copy_operands(struct reader *r, unsigned char op, size_t *ret_off, s
 }
 
 /* One instruction: where its bytes come from. */
-static bool piece(struct reader *r, const unsigned char *base, size_t base_len, const unsigned char **ret_from,
-                  size_t *ret_len)
+static bool piece(struct reader *r, const unsigned char *base, size_t base_len,
+                  const unsigned char **ret_from, size_t *ret_len)
 {
     unsigned char op = *r->p++;
     if (op & 0x80) {
@@ -75,8 +76,9 @@ static bool piece(struct reader *r, const unsigned char *base, size_t base_len, 
     return true;
 }
 
-int git_delta_apply(const unsigned char *base, size_t base_len, const unsigned char *delta, size_t len,
-                    size_t result_max, char **ret_data, size_t *ret_len, struct sr_error *err)
+int git_delta_apply(const unsigned char *base, size_t base_len, const unsigned char *delta,
+                    size_t len, size_t result_max, char **ret_data, size_t *ret_len,
+                    struct sr_error *err)
 {
     struct reader r = { delta, delta + len };
     uint64_t want_base = 0, want = 0;

@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What open(2) says when there is nothing of this name: a parent may be a file, and a name longer than any can be. */
+/* What open(2) says when there is nothing of this name: a parent may be a file, and a name longer
+ * than any can be. */
 static bool is_missing(int e)
 {
     return e == ENOENT || e == ENOTDIR || e == ENAMETOOLONG;
@@ -61,7 +62,8 @@ int git_read_file(int dirfd, const char *path, size_t max, struct sr_buf *ret, s
             break;
         sr_buf_add(ret, chunk, (size_t)n);
         if (ret->overflow)
-            return sr_error_set(err, "git.too_large", "%s of the repository is larger than %zu bytes", path, max);
+            return sr_error_set(err, "git.too_large",
+                                "%s of the repository is larger than %zu bytes", path, max);
     }
     sr_buf_add(ret, "", 0); /* data is never NULL afterwards */
     return 1;

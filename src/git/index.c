@@ -20,8 +20,7 @@ struct reader {
     const unsigned char *start, *p, *end; /* end: where the hash begins */
     size_t hash_len;
     unsigned version;
-    const char *last; /* the name before, for version 4; valid until names grows */
-    size_t last_len;
+    size_t last_at, last_len; /* version 4: the name before */
 };
 
 static bool drop_parse(struct reader *r, size_t *ret)
@@ -40,37 +39,51 @@ static bool drop_parse(struct reader *r, size_t *ret)
     return true;
 }
 
-/* Appends the name at r->p and steps over it and its padding. */
-static bool name_read(struct reader *r, const unsigned char *entry, unsigned flags, struct sr_buf *names)
+/* The name at r->p, NUL-terminated where it lies; steps over it. NULL: not whole, or too long. */
+static const char *string_read(struct reader *r, size_t *ret_len)
 {
-    size_t keep = 0, drop = 0;
-    if (r->version == 4) {
-        if (!drop_parse(r, &drop) || drop > r->last_len)
-            return false;
-        keep = r->last_len - drop;
-    }
+    const char *name = (const char *)r->p;
     const unsigned char *nul = memchr(r->p, '\0', (size_t)(r->end - r->p));
-    if (!nul)
+    if (!nul || nul - r->p >= GIT_PATH_MAX)
+        return NULL;
+    *ret_len = (size_t)(nul - r->p);
+    r->p = nul + 1;
+    return name;
+}
+
+/* Versions 2 and 3: the name stays in the file, and NULs fill the entry up to a multiple of 8. */
+static bool plain_name(struct reader *r, const unsigned char *entry, uint32_t *ret_at,
+                       size_t *ret_len)
+{
+    const char *name = string_read(r, ret_len);
+    size_t whole = ((size_t)(r->p - entry) + 7) & ~(size_t)7;
+    if (!name || whole > (size_t)(r->end - entry))
         return false;
-    size_t n = (size_t)(nul - r->p);
-    if (keep + n >= GIT_PATH_MAX)
+    r->p = entry + whole;
+    *ret_at = (uint32_t)((const unsigned char *)name - r->start);
+    return true;
+}
+
+/* Version 4: what the name before has, less a few bytes, and what is written here. */
+static bool short_name(struct reader *r, struct git_index *ix, uint32_t *ret_at, size_t *ret_len)
+{
+    size_t drop = 0, n = 0, start = ix->names.len;
+    if (!drop_parse(r, &drop) || drop > r->last_len)
         return false;
-    if ((flags & FLAG_NAME) != FLAG_NAME && (flags & FLAG_NAME) != keep + n)
+    const char *end = string_read(r, &n);
+    size_t keep = r->last_len - drop;
+    if (!end || keep + n >= GIT_PATH_MAX)
         return false;
     char name[GIT_PATH_MAX];
     if (keep)
-        memcpy(name, r->last, keep);
-    memcpy(name + keep, r->p, n);
-    name[keep + n] = '\0';
-    sr_buf_add(names, name, keep + n + 1);
-    r->p = nul + 1;
-    if (r->version < 4) {
-        size_t whole = ((size_t)(nul - entry) + 8) & ~(size_t)7;
-        if (whole > (size_t)(r->end - entry))
-            return false;
-        r->p = entry + whole;
-    }
-    return true;
+        memcpy(name, ix->names.data + r->last_at, keep);
+    memcpy(name + keep, end, n + 1);
+    sr_buf_add(&ix->names, name, keep + n + 1);
+    r->last_at = start;
+    r->last_len = keep + n;
+    *ret_at = (uint32_t)start;
+    *ret_len = keep + n;
+    return !ix->names.overflow;
 }
 
 static bool entry_read(struct reader *r, struct git_index *ix, unsigned *ret_mode)
@@ -86,19 +99,25 @@ static bool entry_read(struct reader *r, struct git_index *ix, unsigned *ret_mod
         r->p += 2;
     }
     *ret_mode = git_be32(entry + MODE_AT);
-    size_t start = ix->names.len;
-    if (!name_read(r, entry, flags, &ix->names) || ix->names.overflow)
+    uint32_t at = 0;
+    size_t len = 0;
+    if (!(r->version == 4 ? short_name(r, ix, &at, &len) : plain_name(r, entry, &at, &len)))
         return false;
-    ix->at[ix->n++] = (uint32_t)start;
-    r->last = ix->names.data + start;
-    r->last_len = ix->names.len - start - 1;
+    if ((flags & FLAG_NAME) != FLAG_NAME && (flags & FLAG_NAME) != len)
+        return false;
+    ix->at[ix->n++] = at;
     return true;
+}
+
+const char *git_index_name(const struct git_index *ix, size_t n)
+{
+    return (ix->file ? (const char *)ix->file : ix->names.data) + ix->at[n];
 }
 
 /* Sorted, or the search would miss what is there. Equal names are stages of a conflict. */
 static bool order_ok(const struct git_index *ix)
 {
-    return ix->n < 2 || strcmp(ix->names.data + ix->at[ix->n - 2], ix->names.data + ix->at[ix->n - 1]) <= 0;
+    return ix->n < 2 || strcmp(git_index_name(ix, ix->n - 2), git_index_name(ix, ix->n - 1)) <= 0;
 }
 
 static int entries_read(struct reader *r, size_t count, struct git_index *ix, struct sr_error *err)
@@ -107,8 +126,9 @@ static int entries_read(struct reader *r, size_t count, struct git_index *ix, st
         unsigned mode;
         if (!entry_read(r, ix, &mode)) {
             if (ix->names.overflow)
-                return sr_error_set(err, "git.too_large", "the names in the index are longer than %zu bytes in all",
-                                    GIT_INDEX_MAX);
+                return sr_error_set(err, "git.too_large",
+                                    "the names in the index are longer than %zu bytes in all",
+                                    ix->names.max);
             return sr_error_set(err, "git.corrupt", "entry %zu of the index is malformed", i);
         }
         if (!order_ok(ix))
@@ -132,7 +152,8 @@ static int extensions_check(struct reader *r, struct sr_error *err)
         if (memcmp(name, "link", 4) == 0)
             return sr_error_set(err, "git.unsupported", "the index is split (core.splitIndex)");
         if ((name[0] < 'A' || name[0] > 'Z') && memcmp(name, "sdir", 4) != 0)
-            return sr_error_set(err, "git.unsupported", "the index holds an extension that must be understood");
+            return sr_error_set(err, "git.unsupported",
+                                "the index holds an extension that must be understood");
     }
     if (r->p != r->end)
         return sr_error_set(err, "git.corrupt", "the index ends in the middle of an extension");
@@ -149,7 +170,8 @@ static int header_read(struct reader *r, size_t len, size_t *ret_count, struct s
         return sr_error_set(err, "git.unsupported", "the index has version %u", r->version);
     size_t count = git_be32(r->p + 8);
     if (count > len / (STAT + r->hash_len + 4))
-        return sr_error_set(err, "git.corrupt", "the index is too short for its %zu entries", count);
+        return sr_error_set(err, "git.corrupt", "the index is too short for its %zu entries",
+                            count);
     r->p += HEADER;
     *ret_count = count;
     return 0;
@@ -160,20 +182,29 @@ static void indexp_free(struct git_index **ix)
     git_index_free(*ix);
 }
 
-int git_index_parse(const unsigned char *data, size_t len, size_t hash_len, struct git_index **ret,
+int git_index_parse(unsigned char **data, size_t len, size_t hash_len, struct git_index **ret,
                     struct sr_error *err)
 {
-    struct reader r = { .start = data, .p = data, .hash_len = hash_len };
+    struct reader r = { .start = *data, .p = *data, .hash_len = hash_len };
     size_t count = 0;
     if (header_read(&r, len, &count, err) < 0)
         return -1;
     __attribute__((cleanup(indexp_free))) struct git_index *ix = sr_calloc(1, sizeof *ix);
-    ix->names.max = GIT_INDEX_MAX;
+    ix->names.max = GIT_NAMES_MAX(len) < GIT_INDEX_MAX ? GIT_NAMES_MAX(len) : GIT_INDEX_MAX;
     ix->at = sr_reallocarray(NULL, count, sizeof *ix->at);
-    if (entries_read(&r, count, ix, err) < 0 || extensions_check(&r, err) < 0)
+    if (r.version < 4)
+        ix->file = *data;
+    int rc = entries_read(&r, count, ix, err) < 0 ? -1 : extensions_check(&r, err);
+    /* Only a split index, refused above by its name, has entries without one. */
+    if (rc == 0 && ix->n && *git_index_name(ix, 0) == '\0')
+        rc = sr_error_set(err, "git.corrupt", "the index holds an entry without a name");
+    if (rc < 0) {
+        ix->file = NULL; /* still the caller's */
         return -1;
-    if (ix->n && ix->names.data[0] == '\0') /* only a split index, refused above by its name, has these */
-        return sr_error_set(err, "git.corrupt", "the index holds an entry without a name");
+    }
+    if (!ix->file)
+        free(*data);
+    *data = NULL;
     *ret = steal_ptr(&ix);
     return 0;
 }
@@ -183,6 +214,7 @@ void git_index_free(struct git_index *ix)
     if (!ix)
         return;
     sr_buf_clear(&ix->names);
+    free(ix->file);
     free(ix->at);
     free(ix);
 }
@@ -192,7 +224,7 @@ static bool has(const struct git_index *ix, const char *path)
     size_t lo = 0, hi = ix->n;
     while (lo < hi) {
         size_t mid = lo + (hi - lo) / 2;
-        int c = strcmp(ix->names.data + ix->at[mid], path);
+        int c = strcmp(git_index_name(ix, mid), path);
         if (c == 0)
             return true;
         if (c < 0)
@@ -231,11 +263,12 @@ static int index_load(struct sr_git *g, struct sr_error *err)
         return 0;
     }
     if ((uint64_t)size > GIT_INDEX_MAX)
-        return sr_error_set(err, "git.too_large", "the index is larger than %zu bytes", GIT_INDEX_MAX);
+        return sr_error_set(err, "git.too_large", "the index is larger than %zu bytes",
+                            GIT_INDEX_MAX);
     cleanup_free unsigned char *data = sr_malloc((size_t)size);
     if (git_pread(fd, data, (size_t)size, 0, "index", err) < 0)
         return -1;
-    return git_index_parse(data, (size_t)size, g->hash_len, &g->index, err);
+    return git_index_parse(&data, (size_t)size, g->hash_len, &g->index, err);
 }
 
 int sr_git_tracked(struct sr_git *g, const char *path, bool *ret, struct sr_error *err)

@@ -34,8 +34,10 @@ static bool header_parse(const char *head, size_t len, enum git_type *ret_type, 
     return true;
 }
 
-/* The header, byte by byte up to its NUL: 32 calls at most, and nothing of the content is taken with it. */
-static int header_read(struct git_inflate *s, enum git_type *ret_type, uint64_t *ret_size, struct sr_error *err)
+/* The header, byte by byte up to its NUL: 32 calls at most, and nothing of the content is taken
+ * with it. */
+static int header_read(struct git_inflate *s, enum git_type *ret_type, uint64_t *ret_size,
+                       struct sr_error *err)
 {
     char head[HEADER_MAX];
     for (size_t n = 0; n < sizeof head; n++) {
@@ -63,7 +65,8 @@ int git_loose_read(struct sr_git *g, struct git_store *s, const struct git_oid *
     cleanup_inflate struct git_inflate in = { 0 };
     enum git_type type = GIT_ANY;
     uint64_t size = 0;
-    if (git_inflate_open(&in, g, fd, 0, file_size, path, err) < 0 || header_read(&in, &type, &size, err) < 0)
+    if (git_inflate_open(&in, g, fd, 0, file_size, path, err) < 0 ||
+        header_read(&in, &type, &size, err) < 0)
         return -1;
     if (size > max)
         return sr_error_set(err, "git.too_large", "object %s is larger than %zu bytes", hex, max);
@@ -86,13 +89,17 @@ static void prefix_entry(struct sr_git *g, unsigned first, const char *name, str
         git_prefix_add(p, oid.b, g->hash_len);
 }
 
-int git_loose_prefix(struct sr_git *g, struct git_store *s, struct git_prefix *p, struct sr_error *err)
+int git_loose_prefix(struct sr_git *g, struct git_store *s, struct git_prefix *p,
+                     struct sr_error *err)
 {
     char sub[3];
     snprintf(sub, sizeof sub, "%02x", p->b[0]); /* a prefix has four digits at least */
-    cleanup_fd int fd = sr_openat2(s->fd, sub, O_RDONLY | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    cleanup_fd int fd =
+        sr_openat2(s->fd, sub, O_RDONLY | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
     if (fd < 0)
-        return errno == ENOENT ? 0 : sr_error_sys(err, "git.corrupt", "opening objects/%s of the repository", sub);
+        return errno == ENOENT
+                   ? 0
+                   : sr_error_sys(err, "git.corrupt", "opening objects/%s of the repository", sub);
     cleanup_dir DIR *d = fdopendir(fd);
     if (!d)
         return sr_error_sys(err, "git.corrupt", "listing objects/%s of the repository", sub);

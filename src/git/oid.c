@@ -8,7 +8,8 @@
 #include <string.h>
 
 static const char *const type_names[] = {
-    [GIT_ANY] = "any", [GIT_COMMIT] = "commit", [GIT_TREE] = "tree", [GIT_BLOB] = "blob", [GIT_TAG] = "tag",
+    [GIT_ANY] = "any",   [GIT_COMMIT] = "commit", [GIT_TREE] = "tree",
+    [GIT_BLOB] = "blob", [GIT_TAG] = "tag",
 };
 
 const char *git_type_name(enum git_type t)
@@ -59,7 +60,8 @@ void git_oid_hex(const struct git_oid *o, size_t hash_len, char out[SR_GIT_HEX_M
     out[2 * hash_len] = '\0';
 }
 
-void git_object_name(bool sha256, enum git_type type, const void *data, size_t size, struct git_oid *ret)
+void git_object_name(bool sha256, enum git_type type, const void *data, size_t size,
+                     struct git_oid *ret)
 {
     char head[48];
     int n = snprintf(head, sizeof head, "%s %zu", type_names[type], size);

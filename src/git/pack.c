@@ -6,7 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OFS_DELTA = 6, REF_DELTA = 7, ENTRY_HEADER_MAX = 64 /* type, size, and a base: 10 + 32 at most */ };
+enum {
+    OFS_DELTA = 6,
+    REF_DELTA = 7,
+    ENTRY_HEADER_MAX = 64 /* type, size, and a base: 10 + 32 at most */
+};
 
 /* One entry's header. */
 struct entry {
@@ -53,8 +57,8 @@ static bool distance_parse(const unsigned char *p, size_t n, size_t *at, uint64_
     return true;
 }
 
-static int base_find(const struct source *s, const unsigned char *raw, size_t n, size_t *at, uint64_t offset,
-                     struct entry *e, struct sr_error *err)
+static int base_find(const struct source *s, const unsigned char *raw, size_t n, size_t *at,
+                     uint64_t offset, struct entry *e, struct sr_error *err)
 {
     const char *name = s->pack->base;
     if (e->type == OFS_DELTA) {
@@ -78,22 +82,25 @@ static int base_find(const struct source *s, const unsigned char *raw, size_t n,
     return rc < 0 ? -1 : 0;
 }
 
-static int entry_read(const struct source *s, uint64_t offset, struct entry *ret, struct sr_error *err)
+static int entry_read(const struct source *s, uint64_t offset, struct entry *ret,
+                      struct sr_error *err)
 {
     unsigned char raw[ENTRY_HEADER_MAX];
     uint64_t end = (uint64_t)s->pack->pack_size - s->g->hash_len;
     if (offset < 12 || offset >= end)
-        return sr_error_set(err, "git.corrupt", "%s.pack is pointed at outside of its entries", s->pack->base);
+        return sr_error_set(err, "git.corrupt", "%s.pack is pointed at outside of its entries",
+                            s->pack->base);
     size_t n = end - offset < sizeof raw ? (size_t)(end - offset) : sizeof raw;
     if (git_pread(s->pack->pack_fd, raw, n, (off_t)offset, s->pack->base, err) < 0)
         return -1;
     struct entry e = { 0 };
     size_t at = 0;
     if (!size_parse(raw, n, &at, &e) || e.type == 0 || e.type == 5)
-        return sr_error_set(err, "git.corrupt", "%s.pack holds an entry of no known type", s->pack->base);
+        return sr_error_set(err, "git.corrupt", "%s.pack holds an entry of no known type",
+                            s->pack->base);
     if (e.size > GIT_OBJECT_MAX)
-        return sr_error_set(err, "git.too_large", "%s.pack holds an entry larger than %zu bytes", s->pack->base,
-                            GIT_OBJECT_MAX);
+        return sr_error_set(err, "git.too_large", "%s.pack holds an entry larger than %zu bytes",
+                            s->pack->base, GIT_OBJECT_MAX);
     if (base_find(s, raw, n, &at, offset, &e, err) < 0)
         return -1;
     e.data = offset + at;
@@ -101,12 +108,14 @@ static int entry_read(const struct source *s, uint64_t offset, struct entry *ret
     return 0;
 }
 
-static int entry_inflate(const struct source *s, const struct entry *e, char **ret, struct sr_error *err)
+static int entry_inflate(const struct source *s, const struct entry *e, char **ret,
+                         struct sr_error *err)
 {
     cleanup_inflate struct git_inflate in = { 0 };
     off_t end = s->pack->pack_size - (off_t)s->g->hash_len;
     cleanup_free char *data = sr_malloc((size_t)e->size + 1);
-    if (git_inflate_open(&in, s->g, s->pack->pack_fd, (off_t)e->data, end, s->pack->base, err) < 0 ||
+    if (git_inflate_open(&in, s->g, s->pack->pack_fd, (off_t)e->data, end, s->pack->base, err) <
+            0 ||
         git_inflate_exact(&in, data, (size_t)e->size, err) < 0 || git_inflate_end(&in, err) < 0)
         return -1;
     data[e->size] = '\0';
@@ -115,13 +124,14 @@ static int entry_inflate(const struct source *s, const struct entry *e, char **r
 }
 
 /* Headers from the entry down to the one that is no delta; the last one is the base of all. */
-static int chain_read(const struct source *s, uint64_t offset, struct entry **chain, size_t *n, struct sr_error *err)
+static int chain_read(const struct source *s, uint64_t offset, struct entry **chain, size_t *n,
+                      struct sr_error *err)
 {
     size_t cap = 0;
     for (;;) {
         if (*n > GIT_CHAIN_MAX)
-            return sr_error_set(err, "git.corrupt", "%s.pack holds a chain of more than %d deltas", s->pack->base,
-                                GIT_CHAIN_MAX);
+            return sr_error_set(err, "git.corrupt", "%s.pack holds a chain of more than %d deltas",
+                                s->pack->base, GIT_CHAIN_MAX);
         SR_GROW(*chain, *n, cap);
         struct entry *e = &(*chain)[*n];
         if (entry_read(s, offset, e, err) < 0)
@@ -133,8 +143,8 @@ static int chain_read(const struct source *s, uint64_t offset, struct entry **ch
     }
 }
 
-static int delta_step(const struct source *s, const struct entry *e, size_t max, struct git_object *o,
-                      struct sr_error *err)
+static int delta_step(const struct source *s, const struct entry *e, size_t max,
+                      struct git_object *o, struct sr_error *err)
 {
     cleanup_free char *delta = NULL;
     char *data;
@@ -143,8 +153,10 @@ static int delta_step(const struct source *s, const struct entry *e, size_t max,
     if (entry_inflate(s, e, &delta, err) < 0)
         return -1;
     const unsigned char *d = (const unsigned char *)delta;
-    if (git_delta_sizes(d, (size_t)e->size, &base_size, &result_size, err) < 0 || git_spend(s->g, result_size, err) < 0 ||
-        git_delta_apply((const unsigned char *)o->data, o->size, d, (size_t)e->size, max, &data, &size, err) < 0)
+    if (git_delta_sizes(d, (size_t)e->size, &base_size, &result_size, err) < 0 ||
+        git_spend(s->g, result_size, err) < 0 ||
+        git_delta_apply((const unsigned char *)o->data, o->size, d, (size_t)e->size, max, &data,
+                        &size, err) < 0)
         return -1;
     free(o->data);
     o->data = data;
@@ -162,7 +174,8 @@ static int object_build(const struct source *s, uint64_t offset, size_t max, str
         return -1;
     const struct entry *last = &chain[n - 1];
     if (n == 1 && last->size > max)
-        return sr_error_set(err, "git.too_large", "an object in %s.pack is larger than %zu bytes", s->pack->base, max);
+        return sr_error_set(err, "git.too_large", "an object in %s.pack is larger than %zu bytes",
+                            s->pack->base, max);
     if (entry_inflate(s, last, &o.data, err) < 0)
         return -1;
     o.type = (enum git_type)last->type;

@@ -14,15 +14,16 @@
 #include <unistd.h>
 
 /*
- * Read with pread, never mapped: a file that is cut while we look would be SIGBUS instead of an error. The multi-pack-index
- * is not read, because git keeps the single indexes beside it.
+ * Read with pread, never mapped: a file that is cut while we look would be SIGBUS instead of an
+ * error. The multi-pack-index is not read, because git keeps the single indexes beside it.
  *
- *   magic version fanout[256] | names n | crc32 n | offsets n (31 bits, or the number of a 64-bit one) | 64-bit offsets | 2 hashes
+ *   magic version fanout[256] | names n | crc32 n | offsets n (31 bits, or the number of a 64-bit
+ * one) | 64-bit offsets | 2 hashes
  */
 enum { HEAD = 8, FANOUT = 1024, TABLES = HEAD + FANOUT };
 
-static int pack_file(struct git_store *s, const struct git_pack *p, const char *suffix, off_t *ret_size,
-                     struct sr_error *err)
+static int pack_file(struct git_store *s, const struct git_pack *p, const char *suffix,
+                     off_t *ret_size, struct sr_error *err)
 {
     char path[NAME_MAX + 16];
     snprintf(path, sizeof path, "pack/%s%s", p->base, suffix);
@@ -32,7 +33,8 @@ static int pack_file(struct git_store *s, const struct git_pack *p, const char *
 static bool is_idx(const char *name)
 {
     size_t n = strlen(name);
-    return n > 9 && n < NAME_MAX && memcmp(name, "pack-", 5) == 0 && strcmp(name + n - 4, ".idx") == 0;
+    return n > 9 && n < NAME_MAX && memcmp(name, "pack-", 5) == 0 &&
+           strcmp(name + n - 4, ".idx") == 0;
 }
 
 static int packs_collect(struct git_store *s, DIR *d, struct sr_error *err)
@@ -41,7 +43,8 @@ static int packs_collect(struct git_store *s, DIR *d, struct sr_error *err)
         if (!is_idx(e->d_name))
             continue;
         if (s->n_packs == GIT_PACKS_MAX)
-            return sr_error_set(err, "git.too_large", "an object store holds more than %d packs", GIT_PACKS_MAX);
+            return sr_error_set(err, "git.too_large", "an object store holds more than %d packs",
+                                GIT_PACKS_MAX);
         SR_GROW(s->packs, s->n_packs, s->cap_packs);
         s->packs[s->n_packs++] = (struct git_pack){
             .base = sr_strndup(e->d_name, strlen(e->d_name) - 4),
@@ -56,7 +59,8 @@ int git_packs_list(struct git_store *s, struct sr_error *err)
 {
     if (s->packs_listed)
         return 0;
-    cleanup_fd int fd = sr_openat2(s->fd, "pack", O_RDONLY | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+    cleanup_fd int fd =
+        sr_openat2(s->fd, "pack", O_RDONLY | O_DIRECTORY, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
     if (fd < 0 && errno == ENOENT) {
         s->packs_listed = true;
         return 0;
@@ -130,7 +134,8 @@ static int idx_open(struct sr_git *g, struct git_store *s, struct git_pack *p, s
     if (fd < 0)
         return fd == -1 ? 0 : -1;
     if (p->fanout && size != p->idx_size)
-        return sr_error_set(err, "git.corrupt", "the index of %s changed while it was read", p->base);
+        return sr_error_set(err, "git.corrupt", "the index of %s changed while it was read",
+                            p->base);
     p->idx_fd = steal_fd(&fd);
     p->idx_size = size;
     if (!p->fanout && fanout_read(g, p, err) < 0) {
@@ -143,12 +148,13 @@ static int idx_open(struct sr_git *g, struct git_store *s, struct git_pack *p, s
 static int name_at(struct sr_git *g, struct git_pack *p, uint32_t i, unsigned char out[GIT_OID_MAX],
                    struct sr_error *err)
 {
-    return git_pread(p->idx_fd, out, g->hash_len, TABLES + (off_t)i * (off_t)g->hash_len, p->base, err);
+    return git_pread(p->idx_fd, out, g->hash_len, TABLES + (off_t)i * (off_t)g->hash_len, p->base,
+                     err);
 }
 
 /* The first entry that is not less than key. */
-static int lower_bound(struct sr_git *g, struct git_pack *p, const unsigned char *key, uint32_t *ret,
-                       struct sr_error *err)
+static int lower_bound(struct sr_git *g, struct git_pack *p, const unsigned char *key,
+                       uint32_t *ret, struct sr_error *err)
 {
     uint32_t lo = key[0] ? p->fanout[key[0] - 1] : 0, hi = p->fanout[key[0]];
     while (lo < hi) {
@@ -165,7 +171,8 @@ static int lower_bound(struct sr_git *g, struct git_pack *p, const unsigned char
     return 0;
 }
 
-static int offset_at(struct sr_git *g, struct git_pack *p, uint32_t i, uint64_t *ret, struct sr_error *err)
+static int offset_at(struct sr_git *g, struct git_pack *p, uint32_t i, uint64_t *ret,
+                     struct sr_error *err)
 {
     unsigned char raw[8];
     off_t offsets = TABLES + (off_t)p->n * (off_t)(g->hash_len + 4);
@@ -185,8 +192,8 @@ static int offset_at(struct sr_git *g, struct git_pack *p, uint32_t i, uint64_t 
     return 0;
 }
 
-int git_pack_find(struct sr_git *g, struct git_store *s, struct git_pack *p, const struct git_oid *oid,
-                  uint64_t *ret_offset, struct sr_error *err)
+int git_pack_find(struct sr_git *g, struct git_store *s, struct git_pack *p,
+                  const struct git_oid *oid, uint64_t *ret_offset, struct sr_error *err)
 {
     int rc = idx_open(g, s, p, err);
     if (rc <= 0)
@@ -204,8 +211,8 @@ int git_pack_find(struct sr_git *g, struct git_store *s, struct git_pack *p, con
     return offset_at(g, p, i, ret_offset, err) < 0 ? -1 : 1;
 }
 
-int git_pack_prefix(struct sr_git *g, struct git_store *s, struct git_pack *p, struct git_prefix *prefix,
-                    struct sr_error *err)
+int git_pack_prefix(struct sr_git *g, struct git_store *s, struct git_pack *p,
+                    struct git_prefix *prefix, struct sr_error *err)
 {
     int rc = idx_open(g, s, p, err);
     if (rc <= 0)
@@ -225,7 +232,8 @@ int git_pack_prefix(struct sr_git *g, struct git_store *s, struct git_pack *p, s
 }
 
 /* A pack and its index belong together when the index repeats the checksum that ends the pack. */
-static int pair_check(struct sr_git *g, const struct git_pack *p, int fd, off_t size, struct sr_error *err)
+static int pair_check(struct sr_git *g, const struct git_pack *p, int fd, off_t size,
+                      struct sr_error *err)
 {
     unsigned char head[12], ends[2][GIT_OID_MAX];
     off_t hl = (off_t)g->hash_len;

@@ -24,8 +24,8 @@ bool git_ref_name_ok(const char *name)
         strcmp(name, "@") == 0 || strstr(name, "@{"))
         return false;
     for (const char *p = name; *p; p++)
-        if (!char_ok((unsigned char)*p) || ((p == name || p[-1] == '/') && (*p == '.' || *p == '/')) ||
-            (*p == '.' && p[1] == '.'))
+        if (!char_ok((unsigned char)*p) ||
+            ((p == name || p[-1] == '/') && (*p == '.' || *p == '/')) || (*p == '.' && p[1] == '.'))
             return false;
     for (const char *p = name; (p = strstr(p, ".lock")); p += 5)
         if (p[5] == '\0' || p[5] == '/')
@@ -33,7 +33,8 @@ bool git_ref_name_ok(const char *name)
     return true;
 }
 
-/* Which directory holds the file of a reference, and its path there. Worktrees share all but a few. */
+/* Which directory holds the file of a reference, and its path there. Worktrees share all but a few.
+ */
 static int ref_place(const struct sr_git *g, const char *name, const char **ret_path)
 {
     *ret_path = name;
@@ -43,8 +44,8 @@ static int ref_place(const struct sr_git *g, const char *name, const char **ret_
     }
     if (starts(name, "worktrees/"))
         return g->common_fd;
-    bool own = !starts(name, "refs/") || starts(name, "refs/bisect/") || starts(name, "refs/worktree/") ||
-               starts(name, "refs/rewritten/");
+    bool own = !starts(name, "refs/") || starts(name, "refs/bisect/") ||
+               starts(name, "refs/worktree/") || starts(name, "refs/rewritten/");
     return own ? g->dir_fd : g->common_fd;
 }
 
@@ -62,12 +63,14 @@ static void packed_line(struct packed *k, const char *line, size_t len)
 }
 
 /* The file in pieces, line by line: it may hold a million references, and we want one. */
-static int packed_scan(int fd, off_t size, struct packed *k, char *buf, size_t cap, struct sr_error *err)
+static int packed_scan(int fd, off_t size, struct packed *k, char *buf, size_t cap,
+                       struct sr_error *err)
 {
     size_t have = 0;
     for (off_t off = 0; off < size && !k->found;) {
         if (have == cap)
-            return sr_error_set(err, "git.corrupt", "packed-refs holds a line of more than %zu bytes", cap);
+            return sr_error_set(err, "git.corrupt",
+                                "packed-refs holds a line of more than %zu bytes", cap);
         size_t take = size - off < (off_t)(cap - have) ? (size_t)(size - off) : cap - have;
         if (git_pread(fd, buf + have, take, off, "packed-refs", err) < 0)
             return -1;
@@ -86,14 +89,16 @@ static int packed_scan(int fd, off_t size, struct packed *k, char *buf, size_t c
     return 0;
 }
 
-static int packed_read(struct sr_git *g, const char *name, struct git_oid *ret, struct sr_error *err)
+static int packed_read(struct sr_git *g, const char *name, struct git_oid *ret,
+                       struct sr_error *err)
 {
     off_t size;
     cleanup_fd int fd = git_open_file(g->common_fd, "packed-refs", &size, err);
     if (fd < 0)
         return fd == -1 ? 0 : -1;
     if (size > GIT_PACKED_REFS_MAX)
-        return sr_error_set(err, "git.too_large", "packed-refs of the repository is larger than %lld bytes",
+        return sr_error_set(err, "git.too_large",
+                            "packed-refs of the repository is larger than %lld bytes",
                             (long long)GIT_PACKED_REFS_MAX);
     cleanup_free char *buf = sr_malloc(GIT_SMALL_FILE_MAX);
     struct packed k = { name, strlen(name), 2 * g->hash_len, NULL };
@@ -102,13 +107,15 @@ static int packed_read(struct sr_git *g, const char *name, struct git_oid *ret, 
     if (!k.found)
         return 0;
     if (!git_oid_parse(k.found, g->hash_len, ret))
-        return sr_error_set(err, "git.corrupt", "packed-refs gives %s a value that is no object name", name);
+        return sr_error_set(err, "git.corrupt",
+                            "packed-refs gives %s a value that is no object name", name);
     return 1;
 }
 
-/* One file: an object name, or the name of another reference (copied into next). 1, 0 no such file, -1. */
-static int loose_read(struct sr_git *g, const char *name, struct git_oid *ret, char next[GIT_PATH_MAX],
-                      struct sr_error *err)
+/* One file: an object name, or the name of another reference (copied into next). 1, 0 no such file,
+ * -1. */
+static int loose_read(struct sr_git *g, const char *name, struct git_oid *ret,
+                      char next[GIT_PATH_MAX], struct sr_error *err)
 {
     const char *path;
     cleanup_buf struct sr_buf text = SR_BUF(GIT_SMALL_FILE_MAX);
@@ -125,11 +132,13 @@ static int loose_read(struct sr_git *g, const char *name, struct git_oid *ret, c
         cleanup_free char *target = sr_strndup(to, n);
         /* The target is opened as a path: it must be a reference by its form, whatever it says. */
         if (!git_ref_name_ok(target) || !starts(target, "refs/"))
-            return sr_error_set(err, "git.corrupt", "the reference %s points to what cannot be one", name);
+            return sr_error_set(err, "git.corrupt", "the reference %s points to what cannot be one",
+                                name);
         snprintf(next, GIT_PATH_MAX, "%s", target);
         return 1;
     }
-    if (!git_oid_parse(text.data, g->hash_len, ret) || !strchr(" \t\r\n", text.data[2 * g->hash_len]))
+    if (!git_oid_parse(text.data, g->hash_len, ret) ||
+        !strchr(" \t\r\n", text.data[2 * g->hash_len]))
         return sr_error_set(err, "git.corrupt", "the reference %s holds no object name", name);
     return 1;
 }
@@ -138,7 +147,8 @@ int git_ref_read(struct sr_git *g, const char *name, struct git_oid *ret, struct
 {
     char now[GIT_PATH_MAX], next[GIT_PATH_MAX];
     if (g->reftable)
-        return sr_error_set(err, "git.unsupported", "the repository keeps its references in a reftable");
+        return sr_error_set(err, "git.unsupported",
+                            "the repository keeps its references in a reftable");
     if (!git_ref_name_ok(name))
         return 0;
     snprintf(now, sizeof now, "%s", name);
@@ -152,6 +162,6 @@ int git_ref_read(struct sr_git *g, const char *name, struct git_oid *ret, struct
             return 1;
         memcpy(now, next, sizeof now);
     }
-    return sr_error_set(err, "git.corrupt", "the reference %s leads through more than %d others", name,
-                        GIT_SYMREF_DEPTH_MAX);
+    return sr_error_set(err, "git.corrupt", "the reference %s leads through more than %d others",
+                        name, GIT_SYMREF_DEPTH_MAX);
 }

@@ -12,16 +12,18 @@
 #include <unistd.h>
 
 /*
- * Links and pointers are followed in four places and nowhere else: TREE/.git when it is a link to a directory, the line of
- * a ".git" file, "commondir", and the objects directory with its alternates. Each leads to a directory that must look like
- * what it is used as. A tree can thereby name another repository of the host as its own (git lets it, too): what can be
- * learnt from that one are objects and references, the answers this reader gives, never other files.
+ * Links and pointers are followed in four places and nowhere else: TREE/.git when it is a link to a
+ * directory, the line of a ".git" file, "commondir", and the objects directory with its alternates.
+ * Each leads to a directory that must look like what it is used as. A tree can thereby name another
+ * repository of the host as its own (git lets it, too): what can be learnt from that one are
+ * objects and references, the answers this reader gives, never other files.
  */
 static int dir_open(int base, const char *path, struct sr_error *err)
 {
     int fd = openat(base, path, O_RDONLY | O_DIRECTORY | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
-        return sr_error_set(err, "git.none", "the repository points to %s, which is not a directory", path);
+        return sr_error_set(err, "git.none",
+                            "the repository points to %s, which is not a directory", path);
     if (fd < 0)
         return sr_error_sys(err, "git.none", "opening the directory %s of the repository", path);
     return fd;
@@ -34,7 +36,8 @@ static char *fd_path(int fd, struct sr_error *err)
     snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
     ssize_t n = readlink(link, out, sizeof out);
     if (n < 0 || (size_t)n == sizeof out) {
-        sr_error_sys(err, "git.none", "asking for the name of the repository's directory (%s)", link);
+        sr_error_sys(err, "git.none", "asking for the name of the repository's directory (%s)",
+                     link);
         return NULL;
     }
     return sr_strndup(out, (size_t)n);
@@ -51,7 +54,9 @@ static int gitfile_open(int tree_fd, struct sr_error *err)
     git_chomp(&line);
     size_t n = sizeof key - 1;
     if (rc == 0 || line.len <= n || memcmp(line.data, key, n) != 0 || strlen(line.data) != line.len)
-        return sr_error_set(err, "git.none", ".git is a file, but not one that names a repository (\"gitdir: PATH\")");
+        return sr_error_set(
+            err, "git.none",
+            ".git is a file, but not one that names a repository (\"gitdir: PATH\")");
     return dir_open(tree_fd, line.data + n, err);
 }
 
@@ -64,8 +69,10 @@ static int gitdir_open(const char *tree, struct sr_error *err)
     if (fd >= 0)
         return fd;
     if (errno == ENOENT) {
-        sr_error_set(err, "git.none", "%s is not the top of a git working tree: it has no .git", tree);
-        return sr_error_hint(err, "name the top directory of the repository, or run git init in it");
+        sr_error_set(err, "git.none", "%s is not the top of a git working tree: it has no .git",
+                     tree);
+        return sr_error_hint(err,
+                             "name the top directory of the repository, or run git init in it");
     }
     if (errno != ENOTDIR)
         return sr_error_sys(err, "git.none", "opening %s/.git", tree);
@@ -95,9 +102,10 @@ static bool is_dir(int fd, const char *name)
 static int looks_check(const struct sr_git *g, struct sr_error *err)
 {
     struct stat st;
-    if (fstatat(g->dir_fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) < 0 || !is_dir(g->common_fd, "objects") ||
-        !is_dir(g->common_fd, "refs"))
-        return sr_error_set(err, "git.none", "%s is not a git repository: it lacks HEAD, objects or refs", g->dir);
+    if (fstatat(g->dir_fd, "HEAD", &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+        !is_dir(g->common_fd, "objects") || !is_dir(g->common_fd, "refs"))
+        return sr_error_set(err, "git.none",
+                            "%s is not a git repository: it lacks HEAD, objects or refs", g->dir);
     return 0;
 }
 
@@ -109,10 +117,12 @@ static int format_read(struct sr_git *g, struct sr_error *err)
     if (rc < 0 || (rc == 1 && git_format_parse(text.data, text.len, &f, err) < 0))
         return -1;
     if (f.version > 1)
-        return sr_error_set(err, "git.unsupported", "the repository has format version %u", f.version);
+        return sr_error_set(err, "git.unsupported", "the repository has format version %u",
+                            f.version);
     /* git, too, refuses an extension it does not know: the store may mean something else by it. */
     if (f.version == 1 && f.unknown_extension[0])
-        return sr_error_set(err, "git.unsupported", "the repository uses the extension %s", f.unknown_extension);
+        return sr_error_set(err, "git.unsupported", "the repository uses the extension %s",
+                            f.unknown_extension);
     g->sha256 = f.sha256;
     g->hash_len = f.sha256 ? 32 : 20;
     g->reftable = f.unsupported_refs;

@@ -11,10 +11,12 @@ static const char *const search_order[] = {
     "%s", "refs/%s", "refs/tags/%s", "refs/heads/%s", "refs/remotes/%s", "refs/remotes/%s/HEAD",
 };
 
-/* Directly below the git directory only names like HEAD and ORIG_HEAD are references; "config" is a file. */
+/* Directly below the git directory only names like HEAD and ORIG_HEAD are references; "config" is a
+ * file. */
 static bool root_name_ok(const char *s)
 {
-    if (strncmp(s, "refs/", 5) == 0 || strncmp(s, "main-worktree/", 14) == 0 || strncmp(s, "worktrees/", 10) == 0)
+    if (strncmp(s, "refs/", 5) == 0 || strncmp(s, "main-worktree/", 14) == 0 ||
+        strncmp(s, "worktrees/", 10) == 0)
         return true;
     for (const char *p = s; *p; p++)
         if (!isupper((unsigned char)*p) && *p != '_')
@@ -27,7 +29,8 @@ static int name_find(struct sr_git *g, const char *base, struct git_oid *ret, st
     for (size_t i = 0; i < sizeof search_order / sizeof *search_order; i++) {
         char name[GIT_PATH_MAX];
         const char *hole = strstr(search_order[i], "%s");
-        int n = snprintf(name, sizeof name, "%.*s%s%s", (int)(hole - search_order[i]), search_order[i], base, hole + 2);
+        int n = snprintf(name, sizeof name, "%.*s%s%s", (int)(hole - search_order[i]),
+                         search_order[i], base, hole + 2);
         if (n < 0 || (size_t)n >= sizeof name || (i == 0 && !root_name_ok(base)))
             continue;
         int rc = git_ref_read(g, name, ret, err);
@@ -38,7 +41,8 @@ static int name_find(struct sr_git *g, const char *base, struct git_oid *ret, st
 }
 
 /* From an object to the commit it is or, through tags, points to. */
-static int commit_read(struct sr_git *g, struct git_oid *oid, struct git_object *ret, struct sr_error *err)
+static int commit_read(struct sr_git *g, struct git_oid *oid, struct git_object *ret,
+                       struct sr_error *err)
 {
     for (int depth = 0; depth < GIT_TAG_DEPTH_MAX; depth++) {
         cleanup_object struct git_object o = { 0 };
@@ -53,11 +57,13 @@ static int commit_read(struct sr_git *g, struct git_oid *oid, struct git_object 
         char hex[SR_GIT_HEX_MAX];
         git_oid_hex(oid, g->hash_len, hex);
         if (o.type != GIT_TAG)
-            return sr_error_set(err, "git.type", "object %s is a %s, not a commit", hex, git_type_name(o.type));
+            return sr_error_set(err, "git.type", "object %s is a %s, not a commit", hex,
+                                git_type_name(o.type));
         if (git_tag_target(o.data, o.size, g->hash_len, oid, &said, err) < 0)
             return sr_error_wrap(err, "reading tag %s", hex);
     }
-    return sr_error_set(err, "git.corrupt", "a tag leads through more than %d others", GIT_TAG_DEPTH_MAX);
+    return sr_error_set(err, "git.corrupt", "a tag leads through more than %d others",
+                        GIT_TAG_DEPTH_MAX);
 }
 
 static bool prefix_parse(const char *s, size_t hash_len, struct git_prefix *ret)
@@ -81,8 +87,10 @@ static int ambiguous(const char *s, struct sr_error *err)
     return sr_error_hint(err, "write more digits of the object name");
 }
 
-/* An abbreviation may be shared with trees and blobs: those cannot be meant where a commit is wanted. */
-static int abbreviation_find(struct sr_git *g, const char *s, struct git_oid *ret, struct sr_error *err)
+/* An abbreviation may be shared with trees and blobs: those cannot be meant where a commit is
+ * wanted. */
+static int abbreviation_find(struct sr_git *g, const char *s, struct git_oid *ret,
+                             struct sr_error *err)
 {
     struct git_prefix p = { 0 };
     if (!prefix_parse(s, g->hash_len, &p))
@@ -97,7 +105,9 @@ static int abbreviation_find(struct sr_git *g, const char *s, struct git_oid *re
         if (commit_read(g, &oid, &o, &inner) == 0) {
             commits++;
             *ret = p.found[i];
-        } else if (strcmp(inner.code, "git.type") != 0 && strcmp(inner.code, "git.too_large") != 0) {
+        } else if (strcmp(inner.code, "git.type") != 0) {
+            /* Also git.too_large: what could not be looked at might be the second commit of this
+             * abbreviation. */
             *err = inner;
             return -1;
         }
@@ -134,7 +144,8 @@ static bool count_parse(const char **p, unsigned *ret)
     return true;
 }
 
-static int parent_step(struct sr_git *g, const char *rev, unsigned nth, struct git_oid *oid, struct sr_error *err)
+static int parent_step(struct sr_git *g, const char *rev, unsigned nth, struct git_oid *oid,
+                       struct sr_error *err)
 {
     cleanup_object struct git_object c = { 0 };
     if (commit_read(g, oid, &c, err) < 0)
@@ -143,12 +154,14 @@ static int parent_step(struct sr_git *g, const char *rev, unsigned nth, struct g
         return 0;
     int rc = git_commit_parent(c.data, c.size, g->hash_len, nth, oid, err);
     if (rc == 0)
-        return sr_error_set(err, "git.ref_missing", "there is no commit %s: one on the way has no parent %u", rev, nth);
+        return sr_error_set(err, "git.ref_missing",
+                            "there is no commit %s: one on the way has no parent %u", rev, nth);
     return rc < 0 ? -1 : 0;
 }
 
 /* "^" "^2" "~" "~3" "^{}" "^{commit}" in any number, at most GIT_STEPS_MAX commits in all. */
-static int suffix_walk(struct sr_git *g, const char *rev, const char *p, struct git_oid *oid, struct sr_error *err)
+static int suffix_walk(struct sr_git *g, const char *rev, const char *p, struct git_oid *oid,
+                       struct sr_error *err)
 {
     unsigned steps = 0;
     while (*p) {
@@ -157,7 +170,8 @@ static int suffix_walk(struct sr_git *g, const char *rev, const char *p, struct 
         if (op == '^' && *p == '{') {
             size_t len = strncmp(p, "{}", 2) == 0 ? 2 : strncmp(p, "{commit}", 8) == 0 ? 8 : 0;
             if (len == 0)
-                return sr_error_set(err, "git.unsupported", "%s asks for something else than a commit", rev);
+                return sr_error_set(err, "git.unsupported",
+                                    "%s asks for something else than a commit", rev);
             p += len;
             continue;
         }
@@ -166,7 +180,8 @@ static int suffix_walk(struct sr_git *g, const char *rev, const char *p, struct 
         unsigned times = op == '~' ? n : 1;
         steps += times;
         if (steps > GIT_STEPS_MAX)
-            return sr_error_set(err, "git.too_large", "%s goes back more than %d commits", rev, GIT_STEPS_MAX);
+            return sr_error_set(err, "git.too_large", "%s goes back more than %d commits", rev,
+                                GIT_STEPS_MAX);
         for (unsigned i = 0; i < times; i++)
             if (parent_step(g, rev, op == '~' ? 1 : n, oid, err) < 0)
                 return -1;
@@ -174,7 +189,8 @@ static int suffix_walk(struct sr_git *g, const char *rev, const char *p, struct 
     return 0;
 }
 
-int sr_git_resolve(struct sr_git *g, const char *rev, char ret_hex[SR_GIT_HEX_MAX], struct sr_error *err)
+int sr_git_resolve(struct sr_git *g, const char *rev, char ret_hex[SR_GIT_HEX_MAX],
+                   struct sr_error *err)
 {
     struct git_oid oid;
     g->work = 0;
@@ -186,7 +202,8 @@ int sr_git_resolve(struct sr_git *g, const char *rev, char ret_hex[SR_GIT_HEX_MA
     if (rc < 0)
         return -1;
     if (rc == 0) {
-        sr_error_set(err, "git.ref_missing", "the repository %s has no commit, branch or tag %s", g->dir, base);
+        sr_error_set(err, "git.ref_missing", "the repository %s has no commit, branch or tag %s",
+                     g->dir, base);
         return sr_error_hint(err, "commit something first, or name a revision that git log shows");
     }
     cleanup_object struct git_object c = { 0 };

@@ -62,7 +62,8 @@ static void block_mix(uint32_t h[5], const unsigned char block[64])
 
 void git_sha1_init(struct git_sha1 *c)
 {
-    *c = (struct git_sha1){ .h = { 0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x10325476u, 0xc3d2e1f0u } };
+    *c = (struct git_sha1){ .h = { 0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x10325476u,
+                                   0xc3d2e1f0u } };
 }
 
 void git_sha1_update(struct git_sha1 *c, const void *data, size_t len)

@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /*
- * An object is read because its name is already known, so what is needed is second-preimage resistance, which SHA-1
- * still has. Two different objects of one name (a collision) can be made by whoever writes both; it buys them nothing
- * here that writing the repository did not.
+ * An object is read because its name is already known, so what is needed is second-preimage
+ * resistance, which SHA-1 still has. Two different objects of one name (a collision) can be made by
+ * whoever writes both; it buys them nothing here that writing the repository did not.
  */
 enum { GIT_SHA1_SIZE = 20 };
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Object stores: the repository's own and those it borrows from, and the one place where an object is believed. */
+/* Object stores: the repository's own and those it borrows from, and the one place where an object
+ * is believed. */
 #include "base/fs.h"
 #include "git/private.h"
 
@@ -11,9 +12,10 @@
 #include <unistd.h>
 
 /*
- * objects/info/alternates may name any directory of the host. That reaches nothing a reader could not be given otherwise:
- * below such a directory only names of the form xx/<hex> and pack/pack-*.{idx,pack} are opened, and bytes leave this file
- * only when they hash to the name that was asked for. What does not is git.corrupt, without a byte of it in the message.
+ * objects/info/alternates may name any directory of the host. That reaches nothing a reader could
+ * not be given otherwise: below such a directory only names of the form xx/<hex> and
+ * pack/pack-*.{idx,pack} are opened, and bytes leave this file only when they hash to the name that
+ * was asked for. What does not is git.corrupt, without a byte of it in the message.
  */
 void git_object_clear(struct git_object *o)
 {
@@ -24,7 +26,8 @@ void git_object_clear(struct git_object *o)
 int git_spend(struct sr_git *g, uint64_t bytes, struct sr_error *err)
 {
     if (bytes > GIT_WORK_MAX || g->work > GIT_WORK_MAX - bytes)
-        return sr_error_set(err, "git.too_large", "the repository takes more than %llu MiB of unpacking for one object",
+        return sr_error_set(err, "git.too_large",
+                            "the repository takes more than %llu MiB of unpacking for one object",
                             (unsigned long long)(GIT_WORK_MAX >> 20));
     g->work += bytes;
     return 0;
@@ -38,7 +41,8 @@ static bool store_known(const struct sr_git *g, const struct stat *st)
     return false;
 }
 
-static int store_add(struct sr_git *g, int dirfd, const char *path, int depth, struct sr_error *err);
+static int store_add(struct sr_git *g, int dirfd, const char *path, int depth,
+                     struct sr_error *err);
 
 static int alternates_read(struct sr_git *g, int fd, int depth, struct sr_error *err)
 {
@@ -47,20 +51,23 @@ static int alternates_read(struct sr_git *g, int fd, int depth, struct sr_error 
     if (rc <= 0)
         return rc;
     if (depth == GIT_ALTERNATE_DEPTH_MAX)
-        return sr_error_set(err, "git.unsupported", "alternate object stores are nested deeper than %d", depth);
+        return sr_error_set(err, "git.unsupported",
+                            "alternate object stores are nested deeper than %d", depth);
     char *save = NULL;
     for (char *line = strtok_r(text.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         if (line[0] == '#')
             continue;
         if (line[0] == '"')
-            return sr_error_set(err, "git.unsupported", "objects/info/alternates holds a quoted name");
+            return sr_error_set(err, "git.unsupported",
+                                "objects/info/alternates holds a quoted name");
         if (store_add(g, fd, line, depth + 1, err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* An alternate that is not there is left out, as git does: what it held is git.object_missing when it is asked for. */
+/* An alternate that is not there is left out, as git does: what it held is git.object_missing when
+ * it is asked for. */
 static int store_add(struct sr_git *g, int dirfd, const char *path, int depth, struct sr_error *err)
 {
     struct stat st;
@@ -68,11 +75,13 @@ static int store_add(struct sr_git *g, int dirfd, const char *path, int depth, s
     if (fd < 0 && depth && (errno == ENOENT || errno == ENOTDIR))
         return 0;
     if (fd < 0 || fstat(fd, &st) < 0)
-        return sr_error_sys(err, depth ? "git.corrupt" : "git.none", "opening the object store %s", path);
+        return sr_error_sys(err, depth ? "git.corrupt" : "git.none", "opening the object store %s",
+                            path);
     if (store_known(g, &st))
         return 0;
     if (g->n_stores == GIT_STORES_MAX)
-        return sr_error_set(err, "git.unsupported", "the repository borrows from more than %d object stores",
+        return sr_error_set(err, "git.unsupported",
+                            "the repository borrows from more than %d object stores",
                             GIT_STORES_MAX - 1);
     SR_GROW(g->stores, g->n_stores, g->cap_stores);
     g->stores[g->n_stores++] = (struct git_store){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino };
@@ -102,8 +111,8 @@ void git_stores_close(struct sr_git *g)
     g->n_stores = g->cap_stores = 0;
 }
 
-static int object_find(struct sr_git *g, const struct git_oid *oid, size_t max, struct git_object *ret,
-                       struct sr_error *err)
+static int object_find(struct sr_git *g, const struct git_oid *oid, size_t max,
+                       struct git_object *ret, struct sr_error *err)
 {
     for (size_t i = 0; i < g->n_stores; i++) {
         int rc = git_loose_read(g, &g->stores[i], oid, max, ret, err);
@@ -113,6 +122,21 @@ static int object_find(struct sr_git *g, const struct git_oid *oid, size_t max, 
             return rc;
     }
     return 0;
+}
+
+/* A repack in between moves objects to packs that were not there when we listed them: look again,
+ * once. */
+static int object_find_again(struct sr_git *g, const struct git_oid *oid, size_t max,
+                             struct git_object *ret, struct sr_error *err)
+{
+    int rc = object_find(g, oid, max, ret, err);
+    if (rc != 0)
+        return rc;
+    for (size_t i = 0; i < g->n_stores; i++) {
+        git_packs_close(&g->stores[i]);
+        g->stores[i].packs_listed = false;
+    }
+    return object_find(g, oid, max, ret, err);
 }
 
 int git_object_read(struct sr_git *g, const struct git_oid *oid, enum git_type want, size_t max,
@@ -125,20 +149,22 @@ int git_object_read(struct sr_git *g, const struct git_oid *oid, enum git_type w
     if (git_stores_open(g, err) < 0)
         return -1;
     cleanup_object struct git_object o = { 0 };
-    int rc = object_find(g, oid, max, &o, err);
+    int rc = object_find_again(g, oid, max, &o, err);
     if (rc < 0)
         return sr_error_wrap(err, "reading object %s", hex);
     if (rc == 0) {
         sr_error_set(err, "git.object_missing", "object %s is not in the repository", hex);
-        return sr_error_hint(err, "a shallow or partial clone lacks objects: fetch them, or name a revision that is there");
+        return sr_error_hint(err, "a shallow or partial clone lacks objects: fetch them, or name a "
+                                  "revision that is there");
     }
     struct git_oid is;
     git_object_name(g->sha256, o.type, o.data, o.size, &is);
     if (memcmp(is.b, oid->b, g->hash_len) != 0)
-        return sr_error_set(err, "git.corrupt", "object %s has other content than its name says", hex);
+        return sr_error_set(err, "git.corrupt", "object %s has other content than its name says",
+                            hex);
     if (want != GIT_ANY && o.type != want)
-        return sr_error_set(err, "git.type", "object %s is a %s, not a %s", hex, git_type_name(o.type),
-                            git_type_name(want));
+        return sr_error_set(err, "git.type", "object %s is a %s, not a %s", hex,
+                            git_type_name(o.type), git_type_name(want));
     *ret = o;
     o.data = NULL;
     return 0;

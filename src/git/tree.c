@@ -7,17 +7,19 @@
 enum { MODE_TYPE = 0170000, MODE_FILE = 0100000, MODE_DIR = 0040000, MODE_LINK = 0120000 };
 
 /* "KEY HEX\n" at *p: steps over it. */
-static bool header_line(const char **p, const char *end, const char *key, size_t hash_len, struct git_oid *ret)
+static bool header_line(const char **p, const char *end, const char *key, size_t hash_len,
+                        struct git_oid *ret)
 {
     size_t k = strlen(key), need = k + 1 + 2 * hash_len + 1;
-    if ((size_t)(end - *p) < need || memcmp(*p, key, k) != 0 || (*p)[k] != ' ' || (*p)[need - 1] != '\n' ||
-        !git_oid_parse(*p + k + 1, hash_len, ret))
+    if ((size_t)(end - *p) < need || memcmp(*p, key, k) != 0 || (*p)[k] != ' ' ||
+        (*p)[need - 1] != '\n' || !git_oid_parse(*p + k + 1, hash_len, ret))
         return false;
     *p += need;
     return true;
 }
 
-int git_commit_tree(const char *data, size_t len, size_t hash_len, struct git_oid *ret, struct sr_error *err)
+int git_commit_tree(const char *data, size_t len, size_t hash_len, struct git_oid *ret,
+                    struct sr_error *err)
 {
     const char *p = data;
     if (!header_line(&p, data + len, "tree", hash_len, ret))
@@ -25,8 +27,8 @@ int git_commit_tree(const char *data, size_t len, size_t hash_len, struct git_oi
     return 0;
 }
 
-int git_commit_parent(const char *data, size_t len, size_t hash_len, unsigned nth, struct git_oid *ret,
-                      struct sr_error *err)
+int git_commit_parent(const char *data, size_t len, size_t hash_len, unsigned nth,
+                      struct git_oid *ret, struct sr_error *err)
 {
     const char *p = data;
     struct git_oid o;
@@ -41,8 +43,8 @@ int git_commit_parent(const char *data, size_t len, size_t hash_len, unsigned nt
     return 0;
 }
 
-int git_tag_target(const char *data, size_t len, size_t hash_len, struct git_oid *ret, enum git_type *ret_type,
-                   struct sr_error *err)
+int git_tag_target(const char *data, size_t len, size_t hash_len, struct git_oid *ret,
+                   enum git_type *ret_type, struct sr_error *err)
 {
     const char *p = data, *end = data + len;
     struct git_oid o;
@@ -59,8 +61,8 @@ int git_tag_target(const char *data, size_t len, size_t hash_len, struct git_oid
 }
 
 /* "MODE NAME\0HASH" at *p. */
-static bool tree_entry(const char **p, const char *end, size_t hash_len, unsigned *ret_mode, const char **ret_name,
-                       size_t *ret_len)
+static bool tree_entry(const char **p, const char *end, size_t hash_len, unsigned *ret_mode,
+                       const char **ret_name, size_t *ret_len)
 {
     unsigned mode = 0;
     const char *q = *p;
@@ -133,7 +135,8 @@ static int missing(const char *commit, const char *path, struct sr_error *err)
 }
 
 /* Down the tree, one object for each component. */
-static int path_walk(struct sr_git *g, const char *commit, const char *path, struct git_oid *oid, struct sr_error *err)
+static int path_walk(struct sr_git *g, const char *commit, const char *path, struct git_oid *oid,
+                     struct sr_error *err)
 {
     for (const char *p = path;;) {
         cleanup_object struct git_object tree = { 0 };
@@ -146,7 +149,8 @@ static int path_walk(struct sr_git *g, const char *commit, const char *path, str
             return rc < 0 ? -1 : missing(commit, path, err);
         bool last = p[n] == '\0';
         if (last && (mode & MODE_TYPE) != MODE_FILE)
-            return sr_error_set(err, "git.type", "%s in commit %s is %s, not a file", path, commit, mode_name(mode));
+            return sr_error_set(err, "git.type", "%s in commit %s is %s, not a file", path, commit,
+                                mode_name(mode));
         if (last)
             return 0;
         if ((mode & MODE_TYPE) != MODE_DIR)
@@ -155,13 +159,14 @@ static int path_walk(struct sr_git *g, const char *commit, const char *path, str
     }
 }
 
-int sr_git_blob(struct sr_git *g, const char *commit_hex, const char *path, size_t max, struct sr_buf *ret,
-                struct sr_error *err)
+int sr_git_blob(struct sr_git *g, const char *commit_hex, const char *path, size_t max,
+                struct sr_buf *ret, struct sr_error *err)
 {
     struct git_oid oid;
     g->work = 0;
     if (strlen(commit_hex) != 2 * g->hash_len || !git_oid_parse(commit_hex, g->hash_len, &oid))
-        return sr_error_set(err, "git.ref_missing", "%s is not the full name of a commit", commit_hex);
+        return sr_error_set(err, "git.ref_missing", "%s is not the full name of a commit",
+                            commit_hex);
     if (!path_ok(path))
         return missing(commit_hex, path, err);
     cleanup_object struct git_object commit = { 0 }, blob = { 0 };

@@ -17,7 +17,8 @@ static const char magic[16] = "sandrun digest1";
 enum { FRESH_SECONDS = 2 };
 
 /* Written as it lies in memory, for this machine: no padding may carry what was there before. */
-_Static_assert(sizeof(struct digest_entry) == 7 * 8 + SR_SHA256_SIZE, "digest_entry has no padding");
+_Static_assert(sizeof(struct digest_entry) == 7 * 8 + SR_SHA256_SIZE,
+               "digest_entry has no padding");
 
 static struct digest_entry key_of(const struct stat *st)
 {
@@ -80,14 +81,16 @@ static bool settled(const struct digest_entry *e)
     return clock_gettime(CLOCK_REALTIME, &now) == 0 && now.tv_sec - e->ctime_s > FRESH_SECONDS;
 }
 
-static int hash(struct digest_cache *c, const char *path, struct digest_entry *ret, struct sr_error *err)
+static int hash(struct digest_cache *c, const char *path, struct digest_entry *ret,
+                struct sr_error *err)
 {
     struct stat before, after;
     cleanup_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &before) < 0)
         return sr_error_sys(err, "rootfs.unreadable", "cannot read %s to hash it", path);
     if (!S_ISREG(before.st_mode))
-        return sr_error_set(err, "rootfs.unreadable", "cannot hash %s: it is not a regular file", path);
+        return sr_error_set(err, "rootfs.unreadable", "cannot hash %s: it is not a regular file",
+                            path);
     struct digest_entry e = key_of(&before);
     bool fresh = !settled(&e); /* asked before reading: the age at the start is what counts */
     struct sr_error inner = { 0 };
@@ -129,7 +132,8 @@ void digest_cache_save(struct digest_cache *c)
     if (c->dirfd < 0 || !c->dirty)
         return;
     unsigned char sum[SR_SHA256_SIZE];
-    cleanup_buf struct sr_buf b = SR_BUF(sizeof magic + DIGEST_ENTRIES_MAX * sizeof *c->v + SR_SHA256_SIZE);
+    cleanup_buf struct sr_buf b =
+        SR_BUF(sizeof magic + DIGEST_ENTRIES_MAX * sizeof *c->v + SR_SHA256_SIZE);
     sr_buf_add(&b, magic, sizeof magic);
     sr_buf_add(&b, c->v, c->n * sizeof *c->v);
     sr_sha256_bytes(b.data, b.len, sum);

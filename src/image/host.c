@@ -16,12 +16,14 @@
 #include <unistd.h>
 
 /*
- * It does not hash /usr: that is tens of gigabytes on a developer's machine. The package database changes with every
- * installed, removed or upgraded package, and the tools themselves are hashed because they also come from elsewhere
+ * It does not hash /usr: that is tens of gigabytes on a developer's machine. The package database
+ * changes with every installed, removed or upgraded package, and the tools themselves are hashed
+ * because they also come from elsewhere
  * (/usr/local, /opt). What it cannot see is a library changed by hand behind the package manager.
  */
 
-/* The first that exists is meant. A directory (pacman) stands for the sorted names in it, "name-version" each. */
+/* The first that exists is meant. A directory (pacman) stands for the sorted names in it,
+ * "name-version" each. */
 static const struct {
     const char *manager, *path;
 } databases[] = {
@@ -60,7 +62,8 @@ static int names_digest(const char *path, unsigned char out[SR_SHA256_SIZE], str
     return 0;
 }
 
-static void line_add(struct sr_fingerprint *f, const char *what, const unsigned char digest[SR_SHA256_SIZE])
+static void line_add(struct sr_fingerprint *f, const char *what,
+                     const unsigned char digest[SR_SHA256_SIZE])
 {
     char hex[SR_SHA256_HEX];
     sr_sha256_hex(digest, hex);
@@ -72,7 +75,8 @@ static int system_lines(struct sr_fingerprint *f, struct digest_cache *c, struct
     struct utsname u;
     unsigned char digest[SR_SHA256_SIZE];
     if (uname(&u) < 0)
-        return sr_error_sys(err, "rootfs.unreadable", "cannot ask for the architecture of this machine");
+        return sr_error_sys(err, "rootfs.unreadable",
+                            "cannot ask for the architecture of this machine");
     sr_strv_add(&f->lines, "sandrun host fingerprint 1");
     sr_strv_take(&f->lines, sr_asprintf("arch %s", u.machine));
     /* The host's own file, by the host's own links; absent on a system built by hand. */
@@ -107,7 +111,8 @@ static int packages_line(struct sr_fingerprint *f, struct digest_cache *c, struc
     return 0;
 }
 
-/* Names are made printable: a newline in one must not make a line of its own. Blanks become \x20 for the same reason. */
+/* Names are made printable: a newline in one must not make a line of its own. Blanks become \x20
+ * for the same reason. */
 static char *spelled(const char *s)
 {
     cleanup_buf struct sr_buf b = SR_BUF(64 * 1024);
@@ -121,8 +126,8 @@ static char *spelled(const char *s)
     return sr_buf_steal(&b);
 }
 
-static int tool_lines(const struct host_tools *tools, struct sr_fingerprint *f, struct digest_cache *c,
-                      struct sr_error *err)
+static int tool_lines(const struct host_tools *tools, struct sr_fingerprint *f,
+                      struct digest_cache *c, struct sr_error *err)
 {
     for (size_t i = 0; i < tools->n; i++) {
         const struct host_tool *t = &tools->v[i];
@@ -154,8 +159,9 @@ static void lines_digest(struct sr_fingerprint *f)
     sr_sha256_text(digest, f->digest);
 }
 
-int host_fingerprint(const struct host_view *v, const struct sr_strv *command, const char *path, const char *tree,
-                     int cache_dirfd, struct sr_fingerprint *ret, struct sr_error *err)
+int host_fingerprint(const struct host_view *v, const struct sr_strv *command, const char *path,
+                     const char *tree, int cache_dirfd, struct sr_fingerprint *ret,
+                     struct sr_error *err)
 {
     cleanup_tools struct host_tools tools = { 0 };
     if (command->n && host_tools_find(v, command->v[0], path, tree, &tools, err) < 0)
@@ -174,8 +180,8 @@ int host_fingerprint(const struct host_view *v, const struct sr_strv *command, c
     return 0;
 }
 
-int sr_host_fingerprint(const struct sr_strv *command, const char *path, const char *tree, int cache_dirfd,
-                        struct sr_fingerprint *ret, struct sr_error *err)
+int sr_host_fingerprint(const struct sr_strv *command, const char *path, const char *tree,
+                        int cache_dirfd, struct sr_fingerprint *ret, struct sr_error *err)
 {
     return host_fingerprint(&host_view_real, command, path, tree, cache_dirfd, ret, err);
 }

@@ -16,11 +16,13 @@
 enum { FIRST_LINE_MAX = 256 };
 
 /*
- * Not realpath(3): that follows links through what the check cannot see, and would promise a tool that is absent inside. The
- * mount of /opt may be a view, but names and contents in it are the host's.
+ * Not realpath(3): that follows links through what the check cannot see, and would promise a tool
+ * that is absent inside. The mount of /opt may be a view, but names and contents in it are the
+ * host's.
  */
 
-/* Replaces *path by what its link (if it is one) says, rest appended. 1 followed, 0 no link, -1 nothing there. */
+/* Replaces *path by what its link (if it is one) says, rest appended. 1 followed, 0 no link, -1
+ * nothing there. */
 static int link_follow(const struct host_view *v, char **path, const char *rest)
 {
     struct stat st;
@@ -41,7 +43,8 @@ static int link_follow(const struct host_view *v, char **path, const char *rest)
     return 1;
 }
 
-static int step(const struct host_view *v, char **done, const char *name, size_t n, const char *rest)
+static int step(const struct host_view *v, char **done, const char *name, size_t n,
+                const char *rest)
 {
     if (n == 1 && name[0] == '.')
         return 0;
@@ -90,8 +93,10 @@ static bool is_program(const char *path)
     return lstat(path, &st) == 0 && (st.st_mode & 0111);
 }
 
-/* execvp's search, over the entries that are of the root filesystem; those in the tree are the tree's affair. */
-static char *path_search(const struct host_view *v, const char *name, const char *path, const char *tree)
+/* execvp's search, over the entries that are of the root filesystem; those in the tree are the
+ * tree's affair. */
+static char *path_search(const struct host_view *v, const char *name, const char *path,
+                         const char *tree)
 {
     for (const char *p = path; *p;) {
         size_t n = strcspn(p, ":");
@@ -123,7 +128,9 @@ static int first_line(const char *path, char out[FIRST_LINE_MAX + 1], struct sr_
     ssize_t n = fd < 0 ? -1 : read(fd, out, FIRST_LINE_MAX);
     if (n < 0) {
         sr_error_sys(err, "rootfs.unreadable", "cannot read the tool %s", path);
-        return sr_error_hint(err, "a tool that cannot be read cannot be pinned: make it readable, or name another one");
+        return sr_error_hint(
+            err,
+            "a tool that cannot be read cannot be pinned: make it readable, or name another one");
     }
     out[n] = '\0';
     out[strcspn(out, "\n")] = '\0';
@@ -150,10 +157,11 @@ static bool is_env(const char *spelled)
     return strcmp(slash ? slash + 1 : spelled, "env") == 0;
 }
 
-/* Takes in one tool by its spelling. True when it is there and of the root filesystem, so that its first line counts. What
- * leads into the tree is no tool of the root filesystem: it is reviewed with the tree, and a pin must not move with it. */
-static bool tool_add(const struct host_view *v, const char *name, const char *path, const char *tree,
-                     struct host_tools *t)
+/* Takes in one tool by its spelling. True when it is there and of the root filesystem, so that its
+ * first line counts. What leads into the tree is no tool of the root filesystem: it is reviewed
+ * with the tree, and a pin must not move with it. */
+static bool tool_add(const struct host_view *v, const char *name, const char *path,
+                     const char *tree, struct host_tools *t)
 {
     if (t->n == HOST_TOOLS_MAX)
         return false;

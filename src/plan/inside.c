@@ -99,7 +99,7 @@ static bool follow(struct walk *w, const char *next, const char *host, const cha
     sr_buf_printf(&w->chain, " -> %s", target);
     if (target[0] == '/')
         move_to(w, sr_strdup("/"));
-    char *joined = sr_asprintf("%s/%s", target, rest);
+    char *joined = sr_asprintf("%s%s", target, rest);
     free(w->rest);
     w->rest = joined;
     return true;

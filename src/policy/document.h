@@ -22,6 +22,7 @@ struct sr_policy_lock {
 
 struct sr_policy_document {
     enum sr_layer layer;
+    bool by_repository; /* a preset that the repository, and nobody above it, named */
     char *path;
     char digest[72];
     struct sr_strv extends;
@@ -33,12 +34,13 @@ struct sr_policy_document {
     size_t n_locks;
 };
 
-SR_CHECK int sr_policy_document_parse(const struct sr_policy_source *src, const char *home, struct sr_policy_document *ret,
-                                      struct sr_error *err);
+SR_CHECK int sr_policy_document_parse(const struct sr_policy_source *src, const char *home,
+                                      struct sr_policy_document *ret, struct sr_error *err);
 void sr_policy_document_clear(struct sr_policy_document *d);
 
 /* merge.c. Lays src over dst, noting that file number `file` set it. */
-void sr_policy_declaration_merge(struct sr_policy_declaration *dst, const struct sr_policy_declaration *src, uint16_t file);
+void sr_policy_declaration_merge(struct sr_policy_declaration *dst,
+                                 const struct sr_policy_declaration *src, uint16_t file);
 
 /* Every document in order of strength; d[n] each. */
 struct sr_policy_documents {
@@ -46,9 +48,11 @@ struct sr_policy_documents {
     size_t n;
 };
 /* Binding by binding over all documents, with locks and the command line's bound. */
-SR_CHECK int sr_policy_merge(const struct sr_policy_documents *docs, const char *binding, struct sr_policy_declaration *ret,
-                             struct sr_error *err);
-/* What only shows in the whole: secrets without a reason, keep without paths, a binding without a command. */
-SR_CHECK int sr_policy_check(const struct sr_policy_documents *docs, struct sr_policy_declaration *merged, struct sr_error *err);
+SR_CHECK int sr_policy_merge(const struct sr_policy_documents *docs, const char *binding,
+                             struct sr_policy_declaration *ret, struct sr_error *err);
+/* What only shows in the whole: secrets without a reason, keep without paths, a binding without a
+ * command. */
+SR_CHECK int sr_policy_check(const struct sr_policy_documents *docs,
+                             struct sr_policy_declaration *merged, struct sr_error *err);
 
 #endif

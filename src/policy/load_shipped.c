@@ -19,15 +19,17 @@ static char *own(struct sr_policy_loader *l, char *s)
     return l->owned[l->n_owned++] = s;
 }
 
-void sr_policy_loader_add(struct sr_policy_loader *l, enum sr_layer layer, const char *path, const char *text, size_t len)
+void sr_policy_loader_add(struct sr_policy_loader *l, enum sr_layer layer, const char *path,
+                          const char *text, size_t len)
 {
     char *copy = own(l, sr_malloc(len + 1));
     if (len)
         memcpy(copy, text, len);
     copy[len] = '\0';
     l->sources = sr_reallocarray(l->sources, l->n_sources + 1, sizeof *l->sources);
-    l->sources[l->n_sources++] =
-        (struct sr_policy_source){ .layer = layer, .path = own(l, sr_strdup(path)), .text = copy, .len = len };
+    l->sources[l->n_sources++] = (struct sr_policy_source){
+        .layer = layer, .path = own(l, sr_strdup(path)), .text = copy, .len = len
+    };
 }
 
 void sr_policy_loader_clear(struct sr_policy_loader *l)
@@ -84,7 +86,8 @@ static int list(DIR *d, const char *dir, struct sr_strv *ret, struct sr_error *e
         errno = 0;
         const struct dirent *e = readdir(d);
         if (!e && errno)
-            return sr_error_sys(err, "policy.unreadable", "reading the organisation's policies in %s", dir);
+            return sr_error_sys(err, "policy.unreadable",
+                                "reading the organisation's policies in %s", dir);
         if (!e)
             break;
         if (is_policy_name(e->d_name))
@@ -101,7 +104,8 @@ static int read_one(struct sr_policy_loader *l, int dirfd, const char *dir, cons
     cleanup_buf struct sr_buf text = SR_BUF(SR_POLICY_FILE_MAX);
     cleanup_free char *path = sr_path_join(dir, name);
     if (sr_file_read_at(dirfd, name, SR_POLICY_FILE_MAX, &text, &inner) < 0)
-        return sr_error_set(l->err, "policy.unreadable", "reading the organisation's policy %s: %s", path, inner.text);
+        return sr_error_set(l->err, "policy.unreadable", "reading the organisation's policy %s: %s",
+                            path, inner.text);
     sr_policy_loader_add(l, SR_LAYER_ORGANISATION, path, text.data, text.len);
     return 0;
 }
@@ -113,7 +117,8 @@ int sr_policy_load_directory(struct sr_policy_loader *l, const char *dir)
     if (!d && errno == ENOENT)
         return 0;
     if (!d) /* it may hold locks: without them nothing is loaded */
-        return sr_error_sys(l->err, "policy.unreadable", "opening the organisation's policies in %s", dir);
+        return sr_error_sys(l->err, "policy.unreadable",
+                            "opening the organisation's policies in %s", dir);
     if (list(d, dir, &names, l->err) < 0)
         return -1;
     for (size_t i = 0; i < names.n; i++)

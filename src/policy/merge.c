@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layers laid over each other, field by field; locked fields and the command line may only tighten. */
+/* Layers laid over each other, field by field; locked fields and the command line may only tighten.
+ */
 #include "base/mem.h"
 #include "policy/document.h"
 
@@ -11,7 +12,8 @@ static bool has(const struct sr_binding *b, int f)
     return b->present & (UINT64_C(1) << f);
 }
 
-static void merge_field(struct sr_policy_declaration *dst, const struct sr_policy_declaration *src, int f, uint16_t file)
+static void merge_field(struct sr_policy_declaration *dst, const struct sr_policy_declaration *src,
+                        int f, uint16_t file)
 {
     sr_policy_fields[f].type->merge(&sr_policy_fields[f], &dst->b, &src->b);
     dst->b.present |= UINT64_C(1) << f;
@@ -19,62 +21,85 @@ static void merge_field(struct sr_policy_declaration *dst, const struct sr_polic
     dst->where[f] = src->where[f];
 }
 
-void sr_policy_declaration_merge(struct sr_policy_declaration *dst, const struct sr_policy_declaration *src, uint16_t file)
+void sr_policy_declaration_merge(struct sr_policy_declaration *dst,
+                                 const struct sr_policy_declaration *src, uint16_t file)
 {
     for (int f = 0; f < SR_FIELD_COUNT; f++)
         if (has(&src->b, f))
             merge_field(dst, src, f, file);
 }
 
-static const struct sr_policy_document *locked_by(const struct sr_policy_documents *docs, const char *binding, int f)
+static const struct sr_policy_document *locked_by(const struct sr_policy_documents *docs,
+                                                  const char *binding, int f)
 {
     for (size_t i = 0; i < docs->n; i++) {
         const struct sr_policy_document *d = &docs->d[i];
         for (size_t k = 0; k < d->n_locks; k++) {
             const struct sr_policy_lock *l = &d->locks[k];
-            if ((l->fields & (UINT64_C(1) << f)) && (!l->binding || strcmp(l->binding, binding) == 0))
+            if ((l->fields & (UINT64_C(1) << f)) &&
+                (!l->binding || strcmp(l->binding, binding) == 0))
                 return d;
         }
     }
     return NULL;
 }
 
-static int refuse_loosening(const struct sr_policy_document *d, const struct sr_policy_document *locker, const char *binding,
+static int refuse_loosening(const struct sr_policy_document *d,
+                            const struct sr_policy_document *locker, const char *binding,
                             struct sr_json_where w, int f, struct sr_error *err)
 {
     const struct sr_policy_field *row = &sr_policy_fields[f];
     if (locker)
-        sr_error_set(err, "policy.locked", "%s:%u:%u: bindings.%s.%s: the field is locked by %s", d->path, w.line, w.column, binding,
-                     row->path, locker->path);
+        sr_error_set(err, "policy.locked", "%s:%u:%u: bindings.%s.%s: the field is locked by %s",
+                     d->path, w.line, w.column, binding, row->path, locker->path);
     else
-        sr_error_set(err, "policy.loosens", "%s:%u:%u: bindings.%s.%s: the command line can only tighten what the policy files declare",
+        sr_error_set(err, "policy.loosens",
+                     "%s:%u:%u: bindings.%s.%s: the command line can only tighten what the policy "
+                     "files declare",
                      d->path, w.line, w.column, binding, row->path);
     return sr_error_hint(err, "what can be done to %s here: %s", row->path, row->tighter);
 }
 
-/* One field of a layer that is bound: merged, compared with what stood there, refused when it allows more. */
-static int merge_bound(const struct sr_policy_documents *docs, size_t file, const struct sr_policy_declaration *src, int f,
-                       struct sr_policy_declaration *dst, struct sr_error *err)
+static bool would_tighten(const struct sr_policy_declaration *dst,
+                          const struct sr_policy_declaration *src, int f)
 {
     const struct sr_policy_field *row = &sr_policy_fields[f];
-    const struct sr_policy_document *d = &docs->d[file], *locker = locked_by(docs, dst->b.name, f);
-    struct sr_binding below = { 0 };
-    if (d->layer == SR_LAYER_REPOSITORY && !locker) {
-        merge_field(dst, src, f, (uint16_t)file);
-        return 0;
-    }
-    if (has(&dst->b, f))
+    struct sr_binding below = { 0 }, above = { 0 };
+    if (has(&dst->b, f)) {
         row->type->merge(row, &below, &dst->b);
-    merge_field(dst, src, f, (uint16_t)file);
-    bool tightens = row->type->tightens(row, &below, &dst->b);
+        row->type->merge(row, &above, &dst->b);
+    }
+    row->type->merge(row, &above, &src->b);
+    bool tightens = row->type->tightens(row, &below, &above);
     sr_binding_clear(&below);
-    return tightens ? 0 : refuse_loosening(d, locker, dst->b.name, src->where[f], f, err);
+    sr_binding_clear(&above);
+    return tightens;
 }
 
-static int merge_document(const struct sr_policy_documents *docs, size_t file, const struct sr_policy_declaration *src,
+/*
+ * One field of a file that the repository or the command line brought. A preset is not refused for
+ * what it says of a locked field, as nobody wrote that against this organisation: the lock holds,
+ * and the provenance shows it.
+ */
+static int merge_bound(const struct sr_policy_documents *docs, size_t file,
+                       const struct sr_policy_declaration *src, int f,
+                       struct sr_policy_declaration *dst, struct sr_error *err)
+{
+    const struct sr_policy_document *d = &docs->d[file];
+    const struct sr_policy_document *locker = locked_by(docs, dst->b.name, f);
+    bool free_to_set = d->layer != SR_LAYER_COMMAND_LINE && !locker;
+    if (free_to_set || would_tighten(dst, src, f))
+        merge_field(dst, src, f, (uint16_t)file);
+    else if (d->layer != SR_LAYER_PRESET)
+        return refuse_loosening(d, locker, dst->b.name, src->where[f], f, err);
+    return 0;
+}
+
+static int merge_document(const struct sr_policy_documents *docs, size_t file,
+                          const struct sr_policy_declaration *src,
                           struct sr_policy_declaration *dst, struct sr_error *err)
 {
-    bool bound = docs->d[file].layer >= SR_LAYER_REPOSITORY;
+    bool bound = docs->d[file].layer >= SR_LAYER_REPOSITORY || docs->d[file].by_repository;
     for (int f = 0; f < SR_FIELD_COUNT; f++) {
         if (!has(&src->b, f))
             continue;
@@ -86,7 +111,8 @@ static int merge_document(const struct sr_policy_documents *docs, size_t file, c
     return 0;
 }
 
-static const struct sr_policy_declaration *declared(const struct sr_policy_document *d, const char *binding)
+static const struct sr_policy_declaration *declared(const struct sr_policy_document *d,
+                                                    const char *binding)
 {
     for (size_t i = 0; i < d->n_bindings; i++)
         if (strcmp(d->bindings[i].b.name, binding) == 0)
@@ -94,12 +120,14 @@ static const struct sr_policy_declaration *declared(const struct sr_policy_docum
     return NULL;
 }
 
-int sr_policy_merge(const struct sr_policy_documents *docs, const char *binding, struct sr_policy_declaration *ret, struct sr_error *err)
+int sr_policy_merge(const struct sr_policy_documents *docs, const char *binding,
+                    struct sr_policy_declaration *ret, struct sr_error *err)
 {
     struct sr_policy_declaration merged = { .b.name = sr_strdup(binding) };
     int r = 0;
     for (size_t i = 0; i < docs->n && r == 0; i++) {
-        /* A file's defaults and its binding are one declaration: the file is judged by what it says in the end. */
+        /* A file's defaults and its binding are one declaration: the file is judged by what it says
+         * in the end. */
         struct sr_policy_declaration one = { 0 };
         const struct sr_policy_declaration *own = declared(&docs->d[i], binding);
         sr_policy_declaration_merge(&one, &docs->d[i].defaults, (uint16_t)i);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A policy file from its bytes: the frame around the fields, and the walk that finds each field's row. */
+/* A policy file from its bytes: the frame around the fields, and the walk that finds each field's
+ * row. */
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -46,14 +47,17 @@ static const char *near_field(const char *path)
 
 static int unknown_field(struct sr_policy_reader *r, const cJSON *item, const char *path)
 {
-    sr_policy_refuse_key(r, item, "policy.invalid.unknown_key", "\"%s\" is no field of a binding", path);
+    sr_policy_refuse_key(r, item, "policy.invalid.unknown_key", "\"%s\" is no field of a binding",
+                         path);
     const char *near = near_field(path);
     return near ? sr_error_hint(r->err, "did you mean \"%s\"?", near) : -1;
 }
 
-static int parse_fields(struct sr_policy_reader *r, const cJSON *object, const char *prefix, struct sr_policy_declaration *ret);
+static int parse_fields(struct sr_policy_reader *r, const cJSON *object, const char *prefix,
+                        struct sr_policy_declaration *ret);
 
-static int parse_field(struct sr_policy_reader *r, const cJSON *item, const char *prefix, struct sr_policy_declaration *ret)
+static int parse_field(struct sr_policy_reader *r, const cJSON *item, const char *prefix,
+                       struct sr_policy_declaration *ret)
 {
     cleanup_free char *path = sr_asprintf("%s%s%s", prefix, *prefix ? "." : "", item->string);
     r->field = NULL;
@@ -73,7 +77,8 @@ static int parse_field(struct sr_policy_reader *r, const cJSON *item, const char
     return 0;
 }
 
-static int parse_fields(struct sr_policy_reader *r, const cJSON *object, const char *prefix, struct sr_policy_declaration *ret)
+static int parse_fields(struct sr_policy_reader *r, const cJSON *object, const char *prefix,
+                        struct sr_policy_declaration *ret)
 {
     if (!cJSON_IsObject(object)) {
         r->field = *prefix ? prefix : NULL;
@@ -85,63 +90,76 @@ static int parse_fields(struct sr_policy_reader *r, const cJSON *object, const c
     return 0;
 }
 
-static int parse_defaults(struct sr_policy_reader *r, const cJSON *item, struct sr_policy_document *d)
+static int parse_defaults(struct sr_policy_reader *r, const cJSON *item,
+                          struct sr_policy_document *d)
 {
     r->scope = "defaults";
     if (parse_fields(r, item, "", &d->defaults) < 0)
         return -1;
     const cJSON *command = sr_json_get(item, "command");
     if (command)
-        return sr_policy_refuse_key(r, command, "policy.invalid.unsupported_value", "a command belongs to one binding");
+        return sr_policy_refuse_key(r, command, "policy.invalid.unsupported_value",
+                                    "a command belongs to one binding");
     return 0;
 }
 
-static int parse_binding(struct sr_policy_reader *r, const cJSON *item, struct sr_policy_document *d)
+static int parse_binding(struct sr_policy_reader *r, const cJSON *item,
+                         struct sr_policy_document *d)
 {
     if (!sr_policy_binding_name_ok(item->string)) {
         r->scope = "bindings";
-        sr_policy_refuse_key(r, item, "policy.invalid.name", "\"%s\" cannot name a binding", item->string);
-        return sr_error_hint(r->err, "a letter, then letters, digits, '.', '_' and '-', at most 64");
+        sr_policy_refuse_key(r, item, "policy.invalid.name", "\"%s\" cannot name a binding",
+                             item->string);
+        return sr_error_hint(r->err,
+                             "a letter, then letters, digits, '.', '_' and '-', at most 64");
     }
     cleanup_free char *scope = sr_asprintf("bindings.%s", item->string);
     d->bindings = sr_reallocarray(d->bindings, d->n_bindings + 1, sizeof *d->bindings);
     struct sr_policy_declaration *decl = &d->bindings[d->n_bindings++];
-    *decl = (struct sr_policy_declaration){ .b.name = sr_strdup(item->string), .name_where = sr_json_where_key(r->doc, item) };
+    *decl = (struct sr_policy_declaration){ .b.name = sr_strdup(item->string),
+                                            .name_where = sr_json_where_key(r->doc, item) };
     r->scope = scope;
     int res = parse_fields(r, item, "", decl);
     r->scope = NULL;
     return res;
 }
 
-static int parse_bindings(struct sr_policy_reader *r, const cJSON *item, struct sr_policy_document *d)
+static int parse_bindings(struct sr_policy_reader *r, const cJSON *item,
+                          struct sr_policy_document *d)
 {
     enum { BINDINGS_MAX = 256 };
     r->scope = "bindings";
     if (!cJSON_IsObject(item))
         return sr_policy_refuse(r, item, "policy.invalid.type", "an object is expected");
     if (cJSON_GetArraySize(item) > BINDINGS_MAX)
-        return sr_policy_refuse(r, item, "policy.invalid.range", "more than %d bindings", BINDINGS_MAX);
+        return sr_policy_refuse(r, item, "policy.invalid.range", "more than %d bindings",
+                                BINDINGS_MAX);
     for (const cJSON *m = item->child; m; m = m->next)
         if (parse_binding(r, m, d) < 0)
             return -1;
     return 0;
 }
 
-static int parse_extends(struct sr_policy_reader *r, const cJSON *item, struct sr_policy_document *d)
+static int parse_extends(struct sr_policy_reader *r, const cJSON *item,
+                         struct sr_policy_document *d)
 {
     r->scope = "extends";
     if (!cJSON_IsArray(item))
         return sr_policy_refuse(r, item, "policy.invalid.type", "a list of presets is expected");
     if (d->layer == SR_LAYER_COMMAND_LINE && item->child)
-        return sr_policy_refuse(r, item, "policy.loosens", "the command line can only tighten, and a preset brings its own values");
+        return sr_policy_refuse(
+            r, item, "policy.loosens",
+            "the command line can only tighten, and a preset brings its own values");
     for (const cJSON *m = item->child; m; m = m->next) {
         const char *name = sr_policy_read_string(r, m);
         if (!name)
             return -1;
         if (!sr_policy_preset_name_ok(name))
-            return sr_policy_refuse(r, m, "policy.invalid.name", "\"%s\" cannot name a preset", name);
+            return sr_policy_refuse(r, m, "policy.invalid.name", "\"%s\" cannot name a preset",
+                                    name);
         sr_strv_add(&d->extends, name);
-        d->extends_where = sr_reallocarray(d->extends_where, d->extends.n, sizeof *d->extends_where);
+        d->extends_where =
+            sr_reallocarray(d->extends_where, d->extends.n, sizeof *d->extends_where);
         d->extends_where[d->extends.n - 1] = sr_json_where_value(r->doc, m);
     }
     return 0;
@@ -174,7 +192,8 @@ static int parse_lock(struct sr_policy_reader *r, const cJSON *item, struct sr_p
             lock.binding = steal_ptr(&name);
     }
     if (!lock.fields)
-        return sr_policy_refuse(r, item, "policy.invalid.unsupported_value", "\"%s\" is no field, group of fields or BINDING.FIELD", s);
+        return sr_policy_refuse(r, item, "policy.invalid.unsupported_value",
+                                "\"%s\" is no field, group of fields or BINDING.FIELD", s);
     d->locks = sr_reallocarray(d->locks, d->n_locks + 1, sizeof *d->locks);
     d->locks[d->n_locks++] = lock;
     return 0;
@@ -184,7 +203,8 @@ static int parse_locks(struct sr_policy_reader *r, const cJSON *item, struct sr_
 {
     r->scope = "lock";
     if (d->layer != SR_LAYER_ORGANISATION)
-        return sr_policy_refuse_key(r, item, "policy.invalid.unsupported_value", "only the organisation's layer can lock fields");
+        return sr_policy_refuse_key(r, item, "policy.invalid.unsupported_value",
+                                    "only the organisation's layer can lock fields");
     if (!cJSON_IsArray(item))
         return sr_policy_refuse(r, item, "policy.invalid.type", "a list of fields is expected");
     for (const cJSON *m = item->child; m; m = m->next)
@@ -206,12 +226,14 @@ static int check_version(struct sr_policy_reader *r, const cJSON *root, enum sr_
     if (!cJSON_IsNumber(v))
         return sr_policy_refuse(r, v, "policy.invalid.type", "version: a number is expected");
     if (v->valuedouble != SR_POLICY_VERSION)
-        return sr_policy_refuse(r, v, "policy.invalid.version", "version %g is not known; this sandrun reads version %d",
+        return sr_policy_refuse(r, v, "policy.invalid.version",
+                                "version %g is not known; this sandrun reads version %d",
                                 v->valuedouble, SR_POLICY_VERSION);
     return 0;
 }
 
-static int parse_ignored(struct sr_policy_reader *r, const cJSON *item, struct sr_policy_document *d)
+static int parse_ignored(struct sr_policy_reader *r, const cJSON *item,
+                         struct sr_policy_document *d)
 {
     (void)d;
     return strcmp(item->string, "$schema") != 0 || sr_policy_read_string(r, item) ? 0 : -1;
@@ -223,10 +245,8 @@ static const struct top_key {
 } top_keys[] = {
     { "$schema", parse_ignored }, /* for editors */
     { "version", parse_ignored }, /* checked before */
-    { "extends", parse_extends },
-    { "defaults", parse_defaults },
-    { "bindings", parse_bindings },
-    { "lock", parse_locks },
+    { "extends", parse_extends },   { "defaults", parse_defaults },
+    { "bindings", parse_bindings }, { "lock", parse_locks },
 };
 
 static int parse_top(struct sr_policy_reader *r, const cJSON *item, struct sr_policy_document *d)
@@ -235,11 +255,15 @@ static int parse_top(struct sr_policy_reader *r, const cJSON *item, struct sr_po
     for (size_t i = 0; i < sizeof top_keys / sizeof *top_keys; i++)
         if (strcmp(top_keys[i].name, item->string) == 0)
             return top_keys[i].parse(r, item, d);
-    sr_policy_refuse_key(r, item, "policy.invalid.unknown_key", "the key \"%s\" is not known here", item->string);
-    return sr_error_hint(r->err, "known are $schema, version, extends, defaults, bindings and, for an organisation, lock");
+    sr_policy_refuse_key(r, item, "policy.invalid.unknown_key", "the key \"%s\" is not known here",
+                         item->string);
+    return sr_error_hint(
+        r->err,
+        "known are $schema, version, extends, defaults, bindings and, for an organisation, lock");
 }
 
-static int parse_document(struct sr_policy_reader *r, const cJSON *root, struct sr_policy_document *d)
+static int parse_document(struct sr_policy_reader *r, const cJSON *root,
+                          struct sr_policy_document *d)
 {
     if (!cJSON_IsObject(root))
         return sr_policy_refuse(r, root, "policy.invalid.type", "an object is expected");
@@ -251,12 +275,14 @@ static int parse_document(struct sr_policy_reader *r, const cJSON *root, struct 
     return 0;
 }
 
-/* json.X becomes policy.invalid.json.X; a key given twice has a code of its own beside the unknown one. */
+/* json.X becomes policy.invalid.json.X; a key given twice has a code of its own beside the unknown
+ * one. */
 static int json_refused(const struct sr_error *inner, struct sr_error *err)
 {
     char code[SR_ERROR_CODE_MAX];
     bool twice = strcmp(inner->code, "json.duplicate_key") == 0;
-    snprintf(code, sizeof code, "policy.invalid.%.40s", inner->code + (twice ? strlen("json.") : 0));
+    snprintf(code, sizeof code, "policy.invalid.%.40s",
+             inner->code + (twice ? strlen("json.") : 0));
     return sr_error_set(err, code, "%s", inner->text);
 }
 
@@ -265,14 +291,18 @@ static void document_clearp(struct sr_policy_document *d)
     sr_policy_document_clear(d);
 }
 
-int sr_policy_document_parse(const struct sr_policy_source *src, const char *home, struct sr_policy_document *ret, struct sr_error *err)
+int sr_policy_document_parse(const struct sr_policy_source *src, const char *home,
+                             struct sr_policy_document *ret, struct sr_error *err)
 {
     unsigned char digest[SR_SHA256_SIZE];
     struct sr_error inner = { 0 };
     cleanup_json_doc struct sr_json doc = { 0 };
-    if (sr_json_parse(src->path, src->text, src->len, SR_POLICY_FILE_MAX, SR_JSON_COMMENTS, &doc, &inner) < 0)
+    if (sr_json_parse(src->path, src->text, src->len, SR_POLICY_FILE_MAX, SR_JSON_COMMENTS, &doc,
+                      &inner) < 0)
         return json_refused(&inner, err);
-    __attribute__((cleanup(document_clearp))) struct sr_policy_document d = { .layer = src->layer, .path = sr_strdup(src->path) };
+    __attribute__((cleanup(document_clearp))) struct sr_policy_document d = {
+        .layer = src->layer, .path = sr_strdup(src->path)
+    };
     sr_sha256_bytes(src->text, src->len, digest);
     sr_sha256_text(digest, d.digest);
     struct sr_policy_reader r = { .doc = &doc, .layer = src->layer, .home = home, .err = err };

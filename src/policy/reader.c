@@ -13,17 +13,20 @@
 #include <string.h>
 
 SR_PRINTF(4, 0)
-static int refuse_va(struct sr_policy_reader *r, struct sr_json_where w, const char *code, const char *fmt, va_list ap)
+static int refuse_va(struct sr_policy_reader *r, struct sr_json_where w, const char *code,
+                     const char *fmt, va_list ap)
 {
     char text[SR_ERROR_TEXT_MAX];
     vsnprintf(text, sizeof text, fmt, ap);
     if (w.line == 0)
         w = (struct sr_json_where){ 1, 1 }; /* an element's key: the whole file is meant */
-    return sr_error_set(r->err, code, "%s:%u:%u: %s%s%s%s%s", r->doc->name, w.line, w.column, r->scope ? r->scope : "",
-                        r->scope && r->field ? "." : "", r->field ? r->field : "", r->scope || r->field ? ": " : "", text);
+    return sr_error_set(r->err, code, "%s:%u:%u: %s%s%s%s%s", r->doc->name, w.line, w.column,
+                        r->scope ? r->scope : "", r->scope && r->field ? "." : "",
+                        r->field ? r->field : "", r->scope || r->field ? ": " : "", text);
 }
 
-int sr_policy_refuse(struct sr_policy_reader *r, const cJSON *at, const char *code, const char *fmt, ...)
+int sr_policy_refuse(struct sr_policy_reader *r, const cJSON *at, const char *code, const char *fmt,
+                     ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -32,7 +35,8 @@ int sr_policy_refuse(struct sr_policy_reader *r, const cJSON *at, const char *co
     return -1;
 }
 
-int sr_policy_refuse_key(struct sr_policy_reader *r, const cJSON *at, const char *code, const char *fmt, ...)
+int sr_policy_refuse_key(struct sr_policy_reader *r, const cJSON *at, const char *code,
+                         const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
@@ -57,7 +61,8 @@ int sr_policy_read_keys(struct sr_policy_reader *r, const cJSON *object, const c
         while (*n && strcmp(*n, m->string) != 0)
             n++;
         if (!*n)
-            return sr_policy_refuse_key(r, m, "policy.invalid.unknown_key", "the key \"%s\" is not known here", m->string);
+            return sr_policy_refuse_key(r, m, "policy.invalid.unknown_key",
+                                        "the key \"%s\" is not known here", m->string);
     }
     return 0;
 }
@@ -73,14 +78,16 @@ static unsigned next_character(const unsigned char **p)
     return c;
 }
 
-/* Controls, and the marks that turn text around or hide it: audit repeats a reason, and it must read as it is written. */
+/* Controls, and the marks that turn text around or hide it: audit repeats a reason, and it must
+ * read as it is written. */
 static bool is_unprintable(unsigned c)
 {
-    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) || (c >= 0x2028 && c <= 0x202e) ||
-           (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
+    return c < 0x20 || (c >= 0x7f && c < 0xa0) || (c >= 0x200b && c <= 0x200f) ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2060 && c <= 0x206f) || c == 0xfeff;
 }
 
-int sr_policy_read_reason(struct sr_policy_reader *r, const cJSON *item, const char *opens, char **ret)
+int sr_policy_read_reason(struct sr_policy_reader *r, const cJSON *item, const char *opens,
+                          char **ret)
 {
     enum { REASON_MIN = 3, REASON_MAX = 500 };
     const char *code = "policy.invalid.reason";
@@ -91,11 +98,13 @@ int sr_policy_read_reason(struct sr_policy_reader *r, const cJSON *item, const c
     for (const unsigned char *p = (const unsigned char *)s; *p; n++) {
         unsigned c = next_character(&p);
         if (is_unprintable(c))
-            return sr_policy_refuse(r, item, code, "the reason holds a character that cannot be printed (U+%04X)", c);
+            return sr_policy_refuse(
+                r, item, code, "the reason holds a character that cannot be printed (U+%04X)", c);
         letters += c != ' ';
     }
     if (letters < REASON_MIN || n > REASON_MAX) {
-        sr_policy_refuse(r, item, code, "%s needs a reason of %d to %d characters", opens, REASON_MIN, REASON_MAX);
+        sr_policy_refuse(r, item, code, "%s needs a reason of %d to %d characters", opens,
+                         REASON_MIN, REASON_MAX);
         return sr_error_hint(r->err, "say for the reviewer why it is needed, in one sentence");
     }
     free(*ret);
@@ -128,7 +137,8 @@ char *sr_policy_read_place(struct sr_policy_reader *r, const cJSON *item, const 
     }
     for (size_t i = 0; i < sizeof kept_free / sizeof *kept_free; i++) {
         if (sr_path_below(clean, kept_free[i])) {
-            sr_policy_refuse(r, item, code, "\"%s\": %s belongs to the sandbox", path, kept_free[i]);
+            sr_policy_refuse(r, item, code, "\"%s\": %s belongs to the sandbox", path,
+                             kept_free[i]);
             return NULL;
         }
     }
@@ -142,7 +152,8 @@ static bool is_name(const char *name, bool upper, const char *more)
     if (n == 0 || n > NAME_MAX_LEN || !isalpha((unsigned char)name[0]))
         return false;
     for (const char *p = name; *p; p++)
-        if ((!isalnum((unsigned char)*p) || (isupper((unsigned char)*p) && !upper)) && !strchr(more, *p))
+        if ((!isalnum((unsigned char)*p) || (isupper((unsigned char)*p) && !upper)) &&
+            !strchr(more, *p))
             return false;
     return true;
 }

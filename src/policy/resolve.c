@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From texts to a policy: parse each layer, expand what it extends, merge binding by binding. Opens no file. */
+/* From texts to a policy: parse each layer, expand what it extends, merge binding by binding. Opens
+ * no file. */
 #include "base/mem.h"
 #include "policy/document.h"
 
@@ -10,9 +11,11 @@ enum { PRESETS_MAX = 64 };
 
 struct resolver {
     const struct sr_policy_options *opts;
-    struct sr_policy_documents docs;    /* sources first; put into order of strength at the end */
-    struct sr_policy_documents presets; /* in order of strength: what is extended before what extends it */
-    struct sr_strv open;                /* presets that are being expanded, outermost first */
+    struct sr_policy_documents docs; /* sources first; put into order of strength at the end */
+    struct sr_policy_documents
+        presets;          /* in order of strength: what is extended before what extends it */
+    enum sr_layer naming; /* the layer whose extends is being expanded */
+    struct sr_strv open;  /* presets that are being expanded, outermost first */
     struct sr_error *err;
 };
 
@@ -37,10 +40,12 @@ static void resolver_clear(struct resolver *r)
     sr_strv_clear(&r->open);
 }
 
-static int refuse_extends(struct resolver *r, const struct sr_policy_document *d, size_t i, const char *code, const char *what)
+static int refuse_extends(struct resolver *r, const struct sr_policy_document *d, size_t i,
+                          const char *code, const char *what)
 {
-    return sr_error_set(r->err, code, "%s:%u:%u: extends: \"%s\" %s", d->path, d->extends_where[i].line, d->extends_where[i].column,
-                        d->extends.v[i], what);
+    return sr_error_set(r->err, code, "%s:%u:%u: extends: \"%s\" %s", d->path,
+                        d->extends_where[i].line, d->extends_where[i].column, d->extends.v[i],
+                        what);
 }
 
 static bool is_expanded(const struct resolver *r, const char *path)
@@ -53,12 +58,16 @@ static bool is_expanded(const struct resolver *r, const char *path)
 
 static int expand(struct resolver *r, const struct sr_policy_document *d);
 
-static int expand_preset(struct resolver *r, const char *name, const char *path, const char *text, size_t len)
+static int expand_preset(struct resolver *r, const char *name, const char *path, const char *text,
+                         size_t len)
 {
-    struct sr_policy_source src = { .layer = SR_LAYER_PRESET, .path = path, .text = text, .len = len };
+    struct sr_policy_source src = {
+        .layer = SR_LAYER_PRESET, .path = path, .text = text, .len = len
+    };
     struct sr_policy_document preset = { 0 };
     if (sr_policy_document_parse(&src, r->opts->home, &preset, r->err) < 0)
         return -1;
+    preset.by_repository = r->naming == SR_LAYER_REPOSITORY;
     sr_strv_add(&r->open, name);
     if (expand(r, &preset) < 0) {
         sr_policy_document_clear(&preset);
@@ -78,13 +87,17 @@ static int expand_one(struct resolver *r, const struct sr_policy_document *d, si
     if (is_expanded(r, path))
         return 0;
     if (sr_strv_has(&r->open, name))
-        return refuse_extends(r, d, i, "policy.invalid.extends_cycle", "extends itself, over others or at once");
+        return refuse_extends(r, d, i, "policy.invalid.extends_cycle",
+                              "extends itself, over others or at once");
     if (r->open.n + r->presets.n >= PRESETS_MAX)
         return refuse_extends(r, d, i, "policy.invalid.range", "is one preset too many");
-    bool is_floor = strcmp(name, "floor") == 0; /* ships beside the presets, and is below every file already */
-    const char *text = r->opts->preset && !is_floor ? r->opts->preset(r->opts->preset_ctx, name, &len) : NULL;
+    bool is_floor =
+        strcmp(name, "floor") == 0; /* ships beside the presets, and is below every file already */
+    const char *text =
+        r->opts->preset && !is_floor ? r->opts->preset(r->opts->preset_ctx, name, &len) : NULL;
     if (!text)
-        return refuse_extends(r, d, i, "policy.invalid.unknown_preset", "is no preset that ships with sandrun");
+        return refuse_extends(r, d, i, "policy.invalid.unknown_preset",
+                              "is no preset that ships with sandrun");
     return expand_preset(r, name, path, text, len);
 }
 
@@ -104,9 +117,11 @@ static int parse_sources(struct resolver *r)
             return -1;
         documents_push(&r->docs, d);
     }
-    for (size_t i = 0; i < r->docs.n; i++)
+    for (size_t i = 0; i < r->docs.n; i++) {
+        r->naming = r->docs.d[i].layer;
         if (expand(r, &r->docs.d[i]) < 0)
             return -1;
+    }
     return 0;
 }
 
@@ -138,7 +153,8 @@ static int resolve_binding(struct resolver *r, const char *name, struct sr_polic
         sr_binding_clear(&merged.b);
         return -1;
     }
-    if (merged.b.command.n == 0) { /* the floor's or an organisation's, and this repository has no such check */
+    if (merged.b.command.n ==
+        0) { /* the floor's or an organisation's, and this repository has no such check */
         sr_binding_clear(&merged.b);
         return 0;
     }
@@ -169,7 +185,8 @@ static void name_files(struct resolver *r, struct sr_policy *p)
     }
 }
 
-int sr_policy_resolve(const struct sr_policy_options *opts, struct sr_policy *ret, struct sr_error *err)
+int sr_policy_resolve(const struct sr_policy_options *opts, struct sr_policy *ret,
+                      struct sr_error *err)
 {
     __attribute__((cleanup(resolver_clear))) struct resolver r = { .opts = opts, .err = err };
     struct sr_policy p = { 0 };

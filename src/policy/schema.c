@@ -13,7 +13,8 @@ static cJSON *fragment(const char *text)
 {
     struct sr_error err = { 0 };
     cleanup_json_doc struct sr_json doc = { 0 };
-    int r = sr_json_parse("field table", text, strlen(text), SR_POLICY_FILE_MAX, SR_JSON_STRICT, &doc, &err);
+    int r = sr_json_parse("field table", text, strlen(text), SR_POLICY_FILE_MAX, SR_JSON_STRICT,
+                          &doc, &err);
     assert(r == 0);
     (void)r;
     return steal_ptr(&doc.root);
@@ -37,7 +38,8 @@ static void read_floor(struct sr_json *ret)
     for (size_t i = 0; i < sr_builtin_policies_n; i++) {
         const struct sr_builtin_policy *p = &sr_builtin_policies[i];
         if (strcmp(p->name, "floor") == 0 &&
-            sr_json_parse(p->name, p->text, p->len, SR_POLICY_FILE_MAX, SR_JSON_COMMENTS, ret, &err) < 0)
+            sr_json_parse(p->name, p->text, p->len, SR_POLICY_FILE_MAX, SR_JSON_COMMENTS, ret,
+                          &err) < 0)
             return;
     }
 }
@@ -85,14 +87,21 @@ static cJSON *binding_schema(const struct sr_json *floor)
 static const char top_level[] =
     "{\"$schema\":{\"type\":\"string\"},"
     "\"version\":{\"const\":1,\"description\":\"The version of this format.\"},"
-    "\"extends\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"^[a-z][a-z0-9_-]{0,63}$\"},"
-    "\"description\":\"Presets whose values lie above the floor and below the organisation's and this file's.\"},"
-    "\"defaults\":{\"allOf\":[{\"$ref\":\"#/$defs/binding\"},{\"not\":{\"required\":[\"command\"]}}],"
-    "\"description\":\"Laid under each of this file's bindings, and over what weaker layers say of any binding.\"},"
-    "\"bindings\":{\"type\":\"object\",\"propertyNames\":{\"pattern\":\"^[A-Za-z][A-Za-z0-9._-]{0,63}$\"},"
-    "\"additionalProperties\":{\"$ref\":\"#/$defs/binding\"},\"description\":\"The checks, by name.\"},"
+    "\"extends\":{\"type\":\"array\",\"items\":{\"type\":\"string\",\"pattern\":\"^[a-z][a-z0-9_-]{"
+    "0,63}$\"},"
+    "\"description\":\"Presets whose values lie above the floor and below the organisation's and "
+    "this file's.\"},"
+    "\"defaults\":{\"allOf\":[{\"$ref\":\"#/$defs/"
+    "binding\"},{\"not\":{\"required\":[\"command\"]}}],"
+    "\"description\":\"Laid under each of this file's bindings, and over what weaker layers say of "
+    "any binding.\"},"
+    "\"bindings\":{\"type\":\"object\",\"propertyNames\":{\"pattern\":\"^[A-Za-z][A-Za-z0-9._-]{0,"
+    "63}$\"},"
+    "\"additionalProperties\":{\"$ref\":\"#/$defs/binding\"},\"description\":\"The checks, by "
+    "name.\"},"
     "\"lock\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},"
-    "\"description\":\"Organisation only: FIELD, GROUP or BINDING.FIELD that a repository can tighten and not loosen.\"}}";
+    "\"description\":\"Organisation only: FIELD, GROUP or BINDING.FIELD that a repository can "
+    "tighten and not loosen, itself or by a preset.\"}}";
 
 char *sr_policy_schema(void)
 {
@@ -121,7 +130,8 @@ static void cell(struct sr_buf *b, const char *text)
     }
 }
 
-static void markdown_row(struct sr_buf *b, const struct sr_json *floor, const struct sr_policy_field *row)
+static void markdown_row(struct sr_buf *b, const struct sr_json *floor,
+                         const struct sr_policy_field *row)
 {
     const cJSON *value = floor_value(floor, row->path);
     cleanup_free char *text = value ? sr_json_compact(value) : NULL;
@@ -145,7 +155,8 @@ char *sr_policy_fields_markdown(void)
     cleanup_json_doc struct sr_json floor = { 0 };
     cleanup_buf struct sr_buf b = SR_BUF(256 * 1024);
     read_floor(&floor);
-    sr_buf_puts(&b, "| field | values | floor | a stronger layer | command line and locked: may only | |\n|---|---|---|---|---|---|\n");
+    sr_buf_puts(&b, "| field | values | floor | a stronger layer | command line and locked: may "
+                    "only | |\n|---|---|---|---|---|---|\n");
     for (int f = 0; f < SR_FIELD_COUNT; f++)
         markdown_row(&b, &floor, &sr_policy_fields[f]);
     return sr_buf_steal(&b);

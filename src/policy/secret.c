@@ -7,9 +7,9 @@
 #include <strings.h>
 
 /*
- * A name is cut into words at '_'. Words are compared so that GIT_AUTHOR_NAME does not match AUTH and
- * TOKENIZERS_PARALLELISM does not match TOKEN. Too wide a table costs a line with a reason in the policy; too narrow a
- * one costs the secret.
+ * A name is cut into words at '_'. Words are compared so that GIT_AUTHOR_NAME does not match AUTH
+ * and TOKENIZERS_PARALLELISM does not match TOKEN. Too wide a table costs a line with a reason in
+ * the policy; too narrow a one costs the secret.
  */
 enum match { ANYWHERE, WORD_END, PREFIX, WHOLE };
 
@@ -31,11 +31,11 @@ static const struct secret {
     { "CONNECTION_STRING", ANYWHERE },
     { "TOKEN", WORD_END },
     { "TOKENS", WORD_END },
-    { "AUTH", WORD_END },  /* SSH_AUTH_SOCK, NPM_CONFIG__AUTH */
-    { "PASS", WORD_END },  /* DB_PASS, SSHPASS */
+    { "AUTH", WORD_END }, /* SSH_AUTH_SOCK, NPM_CONFIG__AUTH */
+    { "PASS", WORD_END }, /* DB_PASS, SSHPASS */
     { "COOKIE", WORD_END },
     { "JWT", WORD_END },
-    { "DSN", WORD_END },   /* holds a password more often than not */
+    { "DSN", WORD_END }, /* holds a password more often than not */
     { "AWS_", PREFIX },
     { "AZURE_", PREFIX },
     { "ARM_CLIENT_", PREFIX },

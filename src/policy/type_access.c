@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What opens or closes the sandbox: root filesystem and pin, no containment, network, filter groups. */
+/* What opens or closes the sandbox: root filesystem and pin, no containment, network, filter
+ * groups. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "policy/fields.h"
@@ -22,7 +23,8 @@ static int host_pin(struct sr_policy_reader *r, const cJSON *item)
         return -1;
     if (is_digest(s))
         return 0;
-    sr_policy_refuse(r, item, "policy.invalid.digest", "\"%s\" is not \"sha256:\" and 64 hexadecimal digits", s);
+    sr_policy_refuse(r, item, "policy.invalid.digest",
+                     "\"%s\" is not \"sha256:\" and 64 hexadecimal digits", s);
     return sr_error_hint(r->err, "`sandrun image pin --host` prints this host's fingerprint");
 }
 
@@ -36,29 +38,37 @@ static int image_pin(struct sr_policy_reader *r, const cJSON *item)
     size_t n = at ? (size_t)(at - s) : strlen(s);
     if (n == 0 || n > 255 || !isalnum((unsigned char)s[0]) ||
         strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-/:[]") < n)
-        return sr_policy_refuse(r, item, "policy.invalid.name", "\"%s\" is not the name of an image", s);
+        return sr_policy_refuse(r, item, "policy.invalid.name",
+                                "\"%s\" is not the name of an image", s);
     if (!at) {
-        sr_policy_refuse(r, item, "policy.invalid.tag", "\"%s\" names a tag, which can move; a digest is required", s);
-        return sr_error_hint(r->err, "pin it: sandrun image pin %s%s", s, strchr(s, ':') ? "" : ":latest");
+        sr_policy_refuse(r, item, "policy.invalid.tag",
+                         "\"%s\" names a tag, which can move; a digest is required", s);
+        return sr_error_hint(r->err, "pin it: sandrun image pin %s%s", s,
+                             strchr(s, ':') ? "" : ":latest");
     }
     if (!is_digest(at + 1)) {
-        sr_policy_refuse(r, item, "policy.invalid.digest", "\"%s\" is not \"sha256:\" and 64 hexadecimal digits", at + 1);
-        return sr_error_hint(r->err, "`sandrun image pin %.*s` prints the line to write", (int)n, s);
+        sr_policy_refuse(r, item, "policy.invalid.digest",
+                         "\"%s\" is not \"sha256:\" and 64 hexadecimal digits", at + 1);
+        return sr_error_hint(r->err, "`sandrun image pin %.*s` prints the line to write", (int)n,
+                             s);
     }
     return 0;
 }
 
-static int rootfs_parse(struct sr_policy_reader *r, const struct sr_policy_field *f, const cJSON *item, struct sr_binding *b)
+static int rootfs_parse(struct sr_policy_reader *r, const struct sr_policy_field *f,
+                        const cJSON *item, struct sr_binding *b)
 {
     static const char *const keys[] = { "host", "image", NULL };
     if (!cJSON_IsObject(item))
-        return sr_policy_refuse(r, item, "policy.invalid.type", "an object is expected: %s", f->values);
+        return sr_policy_refuse(r, item, "policy.invalid.type", "an object is expected: %s",
+                                f->values);
     if (sr_policy_read_keys(r, item, keys) < 0)
         return -1;
     const cJSON *host = sr_json_get(item, "host"), *image = sr_json_get(item, "image");
     if (!host == !image)
-        return sr_policy_refuse(r, item, host ? "policy.invalid.unsupported_value" : "policy.invalid.missing",
-                                "one of \"host\" and \"image\" is expected");
+        return sr_policy_refuse(
+            r, item, host ? "policy.invalid.unsupported_value" : "policy.invalid.missing",
+            "one of \"host\" and \"image\" is expected");
     if (host ? host_pin(r, host) < 0 : image_pin(r, image) < 0)
         return -1;
     free(b->rootfs_pin);
@@ -67,7 +77,8 @@ static int rootfs_parse(struct sr_policy_reader *r, const struct sr_policy_field
     return 0;
 }
 
-static void rootfs_merge(const struct sr_policy_field *f, struct sr_binding *dst, const struct sr_binding *src)
+static void rootfs_merge(const struct sr_policy_field *f, struct sr_binding *dst,
+                         const struct sr_binding *src)
 {
     (void)f;
     free(dst->rootfs_pin);
@@ -80,7 +91,8 @@ static bool string_equal(const char *a, const char *b)
     return a == b || (a && b && strcmp(a, b) == 0);
 }
 
-static bool rootfs_tightens(const struct sr_policy_field *f, const struct sr_binding *below, const struct sr_binding *above)
+static bool rootfs_tightens(const struct sr_policy_field *f, const struct sr_binding *below,
+                            const struct sr_binding *above)
 {
     (void)f;
     return below->rootfs == above->rootfs && string_equal(below->rootfs_pin, above->rootfs_pin);
@@ -89,7 +101,8 @@ static bool rootfs_tightens(const struct sr_policy_field *f, const struct sr_bin
 const struct sr_policy_type sr_type_rootfs = { rootfs_parse, rootfs_merge, rootfs_tightens };
 
 /* null takes back what a weaker layer declared. */
-static int uncontained_parse(struct sr_policy_reader *r, const struct sr_policy_field *f, const cJSON *item, struct sr_binding *b)
+static int uncontained_parse(struct sr_policy_reader *r, const struct sr_policy_field *f,
+                             const cJSON *item, struct sr_binding *b)
 {
     (void)f;
     if (cJSON_IsNull(item))
@@ -97,20 +110,23 @@ static int uncontained_parse(struct sr_policy_reader *r, const struct sr_policy_
     return sr_policy_read_reason(r, item, "running uncontained", &b->uncontained);
 }
 
-static void uncontained_merge(const struct sr_policy_field *f, struct sr_binding *dst, const struct sr_binding *src)
+static void uncontained_merge(const struct sr_policy_field *f, struct sr_binding *dst,
+                              const struct sr_binding *src)
 {
     (void)f;
     free(dst->uncontained);
     dst->uncontained = sr_strdup(src->uncontained);
 }
 
-static bool uncontained_tightens(const struct sr_policy_field *f, const struct sr_binding *below, const struct sr_binding *above)
+static bool uncontained_tightens(const struct sr_policy_field *f, const struct sr_binding *below,
+                                 const struct sr_binding *above)
 {
     (void)f;
     return !above->uncontained || string_equal(below->uncontained, above->uncontained);
 }
 
-const struct sr_policy_type sr_type_uncontained = { uncontained_parse, uncontained_merge, uncontained_tightens };
+const struct sr_policy_type sr_type_uncontained = { uncontained_parse, uncontained_merge,
+                                                    uncontained_tightens };
 
 /* host:port, [v6]:port. No patterns: a list that someone reviews must say where it leads. */
 static bool is_endpoint(const char *s)
@@ -129,16 +145,23 @@ static bool is_endpoint(const char *s)
 
 static int network_allow(struct sr_policy_reader *r, const cJSON *item, struct sr_binding *b)
 {
+    enum { ENDPOINTS_MAX = 256 };
     if (!cJSON_IsArray(item))
-        return sr_policy_refuse(r, item, "policy.invalid.type", "a list of \"host:port\" is expected");
+        return sr_policy_refuse(r, item, "policy.invalid.type",
+                                "a list of \"host:port\" is expected");
+    if (cJSON_GetArraySize(item) > ENDPOINTS_MAX)
+        return sr_policy_refuse(r, item, "policy.invalid.range", "more than %d endpoints",
+                                ENDPOINTS_MAX);
     if (!item->child)
-        return sr_policy_refuse(r, item, "policy.invalid.unsupported_value", "an empty list: write \"none\"");
+        return sr_policy_refuse(r, item, "policy.invalid.unsupported_value",
+                                "an empty list: write \"none\"");
     for (const cJSON *m = item->child; m; m = m->next) {
         const char *s = sr_policy_read_string(r, m);
         if (!s)
             return -1;
         if (!is_endpoint(s))
-            return sr_policy_refuse(r, m, "policy.invalid.unsupported_value", "\"%s\" is not \"host:port\"", s);
+            return sr_policy_refuse(r, m, "policy.invalid.unsupported_value",
+                                    "\"%s\" is not \"host:port\"", s);
         if (!sr_strv_has(&b->network_allow, s))
             sr_strv_add(&b->network_allow, s);
     }
@@ -152,11 +175,14 @@ static int network_word(struct sr_policy_reader *r, const cJSON *item, struct sr
         b->network = SR_NETWORK_NONE;
         return 0;
     }
-    sr_policy_refuse(r, item, "policy.invalid.unsupported_value", "\"%s\" is no kind of network", item->valuestring);
-    return sr_error_hint(r->err, "\"none\", {\"allow\": [\"host:port\"]} or {\"host\": \"reason\"}");
+    sr_policy_refuse(r, item, "policy.invalid.unsupported_value", "\"%s\" is no kind of network",
+                     item->valuestring);
+    return sr_error_hint(r->err,
+                         "\"none\", {\"allow\": [\"host:port\"]} or {\"host\": \"reason\"}");
 }
 
-static int network_parse(struct sr_policy_reader *r, const struct sr_policy_field *f, const cJSON *item, struct sr_binding *b)
+static int network_parse(struct sr_policy_reader *r, const struct sr_policy_field *f,
+                         const cJSON *item, struct sr_binding *b)
 {
     static const char *const keys[] = { "allow", "host", NULL };
     if (cJSON_IsString(item))
@@ -167,15 +193,17 @@ static int network_parse(struct sr_policy_reader *r, const struct sr_policy_fiel
         return -1;
     const cJSON *allow = sr_json_get(item, "allow"), *host = sr_json_get(item, "host");
     if (!allow == !host)
-        return sr_policy_refuse(r, item, allow ? "policy.invalid.unsupported_value" : "policy.invalid.missing",
-                                "one of \"allow\" and \"host\" is expected");
+        return sr_policy_refuse(
+            r, item, allow ? "policy.invalid.unsupported_value" : "policy.invalid.missing",
+            "one of \"allow\" and \"host\" is expected");
     if (allow)
         return network_allow(r, allow, b);
     b->network = SR_NETWORK_HOST;
     return sr_policy_read_reason(r, host, "the host's network", &b->network_reason);
 }
 
-static void network_merge(const struct sr_policy_field *f, struct sr_binding *dst, const struct sr_binding *src)
+static void network_merge(const struct sr_policy_field *f, struct sr_binding *dst,
+                          const struct sr_binding *src)
 {
     (void)f;
     dst->network = src->network;
@@ -184,18 +212,23 @@ static void network_merge(const struct sr_policy_field *f, struct sr_binding *ds
     dst->network_reason = sr_strdup(src->network_reason);
 }
 
-static bool network_tightens(const struct sr_policy_field *f, const struct sr_binding *below, const struct sr_binding *above)
+static bool network_tightens(const struct sr_policy_field *f, const struct sr_binding *below,
+                             const struct sr_binding *above)
 {
-    static const unsigned char looseness[SR_NETWORK_COUNT] = { [SR_NETWORK_NONE] = 0, [SR_NETWORK_ALLOW] = 1, [SR_NETWORK_HOST] = 2 };
+    static const unsigned char looseness[SR_NETWORK_COUNT] = {
+        [SR_NETWORK_NONE] = 0, [SR_NETWORK_ALLOW] = 1, [SR_NETWORK_HOST] = 2
+    };
     (void)f;
     if (above->network != below->network)
         return looseness[above->network] < looseness[below->network];
-    return sr_strv_within(&above->network_allow, &below->network_allow) && string_equal(above->network_reason, below->network_reason);
+    return sr_strv_within(&above->network_allow, &below->network_allow) &&
+           string_equal(above->network_reason, below->network_reason);
 }
 
 const struct sr_policy_type sr_type_network = { network_parse, network_merge, network_tightens };
 
-/* The groups of the filter's table that a policy may open. Engines are above this layer, so the names stand here again. */
+/* The groups of the filter's table that a policy may open. Engines are above this layer, so the
+ * names stand here again; a test compares them. */
 const char *const sr_policy_seccomp_groups[] = { "debug", "userns", NULL };
 
 static int seccomp_group(struct sr_policy_reader *r, const cJSON *item, struct sr_binding *b)
@@ -207,17 +240,20 @@ static int seccomp_group(struct sr_policy_reader *r, const cJSON *item, struct s
     while (*g && strcmp(*g, s) != 0)
         g++;
     if (!*g)
-        return sr_policy_refuse(r, item, "policy.invalid.unsupported_value", "\"%s\" is no group of the filter", s);
+        return sr_policy_refuse(r, item, "policy.invalid.unsupported_value",
+                                "\"%s\" is no group of the filter", s);
     if (!sr_strv_has(&b->seccomp_allow, s))
         sr_strv_add(&b->seccomp_allow, s);
     return 0;
 }
 
-static int seccomp_parse(struct sr_policy_reader *r, const struct sr_policy_field *f, const cJSON *item, struct sr_binding *b)
+static int seccomp_parse(struct sr_policy_reader *r, const struct sr_policy_field *f,
+                         const cJSON *item, struct sr_binding *b)
 {
     static const char *const keys[] = { "allow", "reason", NULL };
     if (!cJSON_IsObject(item))
-        return sr_policy_refuse(r, item, "policy.invalid.type", "an object is expected: %s", f->values);
+        return sr_policy_refuse(r, item, "policy.invalid.type", "an object is expected: %s",
+                                f->values);
     if (sr_policy_read_keys(r, item, keys) < 0)
         return -1;
     const cJSON *allow = sr_json_get(item, "allow"), *reason = sr_json_get(item, "reason");
@@ -229,11 +265,13 @@ static int seccomp_parse(struct sr_policy_reader *r, const struct sr_policy_fiel
         if (seccomp_group(r, m, b) < 0)
             return -1;
     if (b->seccomp_allow.n && !reason)
-        return sr_policy_refuse(r, item, "policy.invalid.reason", "a wider filter needs a \"reason\"");
+        return sr_policy_refuse(r, item, "policy.invalid.reason",
+                                "a wider filter needs a \"reason\"");
     return reason ? sr_policy_read_reason(r, reason, "a wider filter", &b->seccomp_reason) : 0;
 }
 
-static void seccomp_merge(const struct sr_policy_field *f, struct sr_binding *dst, const struct sr_binding *src)
+static void seccomp_merge(const struct sr_policy_field *f, struct sr_binding *dst,
+                          const struct sr_binding *src)
 {
     (void)f;
     sr_strv_copy(&dst->seccomp_allow, &src->seccomp_allow);
@@ -241,7 +279,8 @@ static void seccomp_merge(const struct sr_policy_field *f, struct sr_binding *ds
     dst->seccomp_reason = sr_strdup(src->seccomp_reason);
 }
 
-static bool seccomp_tightens(const struct sr_policy_field *f, const struct sr_binding *below, const struct sr_binding *above)
+static bool seccomp_tightens(const struct sr_policy_field *f, const struct sr_binding *below,
+                             const struct sr_binding *above)
 {
     (void)f;
     return sr_strv_within(&above->seccomp_allow, &below->seccomp_allow);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The environment: variables that are set, names that are passed, and the reasons for passing secrets. */
+/* The environment: variables that are set, names that are passed, and the reasons for passing
+ * secrets. */
 #include "base/mem.h"
 #include "base/text.h"
 #include "policy/fields.h"
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Those the sandbox answers for, and the loader's: a variable of these would undo what is built around the command. */
+/* Those the sandbox answers for, and the loader's: a variable of these would undo what is built
+ * around the command. */
 static bool is_reserved(const char *name)
 {
     static const char *const reserved[] = { "HOME", "USER", "LOGNAME", "TMPDIR" };
@@ -37,7 +39,8 @@ static int name_check(struct sr_policy_reader *r, const cJSON *item, const char 
     if (!is_env_name(name))
         return refuse(r, item, "policy.invalid.name", "\"%s\" is not the name of a variable", name);
     if (is_reserved(name))
-        return refuse(r, item, "policy.invalid.name", "\"%s\" is the sandbox's own and cannot be set or passed", name);
+        return refuse(r, item, "policy.invalid.name",
+                      "\"%s\" is the sandbox's own and cannot be set or passed", name);
     return 0;
 }
 
@@ -72,11 +75,13 @@ enum { ENTRIES_MAX = 1024 };
 static int too_many(struct sr_policy_reader *r, const cJSON *item)
 {
     if (cJSON_GetArraySize(item) > ENTRIES_MAX)
-        return sr_policy_refuse(r, item, "policy.invalid.range", "more than %d entries", ENTRIES_MAX);
+        return sr_policy_refuse(r, item, "policy.invalid.range", "more than %d entries",
+                                ENTRIES_MAX);
     return 0;
 }
 
-static int env_set_parse(struct sr_policy_reader *r, const struct sr_policy_field *f, const cJSON *item, struct sr_binding *b)
+static int env_set_parse(struct sr_policy_reader *r, const struct sr_policy_field *f,
+                         const cJSON *item, struct sr_binding *b)
 {
     (void)f;
     if (want_object(r, item, "{\"NAME\": \"value\"}") < 0 || too_many(r, item) < 0)
@@ -90,14 +95,16 @@ static int env_set_parse(struct sr_policy_reader *r, const struct sr_policy_fiel
     return 0;
 }
 
-static void env_set_merge(const struct sr_policy_field *f, struct sr_binding *dst, const struct sr_binding *src)
+static void env_set_merge(const struct sr_policy_field *f, struct sr_binding *dst,
+                          const struct sr_binding *src)
 {
     (void)f;
     for (size_t i = 0; i < src->n_env_set; i++)
         env_put(dst, src->env_set[i].name, src->env_set[i].value);
 }
 
-static bool env_set_tightens(const struct sr_policy_field *f, const struct sr_binding *below, const struct sr_binding *above)
+static bool env_set_tightens(const struct sr_policy_field *f, const struct sr_binding *below,
+                             const struct sr_binding *above)
 {
     (void)f;
     if (above->n_env_set != below->n_env_set)
@@ -124,7 +131,8 @@ static void pass_put(struct sr_strv *names, const char *name)
     qsort(names->v, names->n, sizeof *names->v, compare_names);
 }
 
-static int env_pass_parse(struct sr_policy_reader *r, const struct sr_policy_field *f, const cJSON *item, struct sr_binding *b)
+static int env_pass_parse(struct sr_policy_reader *r, const struct sr_policy_field *f,
+                          const cJSON *item, struct sr_binding *b)
 {
     (void)f;
     if (!cJSON_IsArray(item))
@@ -140,20 +148,23 @@ static int env_pass_parse(struct sr_policy_reader *r, const struct sr_policy_fie
     return 0;
 }
 
-static void env_pass_merge(const struct sr_policy_field *f, struct sr_binding *dst, const struct sr_binding *src)
+static void env_pass_merge(const struct sr_policy_field *f, struct sr_binding *dst,
+                           const struct sr_binding *src)
 {
     (void)f;
     for (size_t i = 0; i < src->env_pass.n; i++)
         pass_put(&dst->env_pass, src->env_pass.v[i]);
 }
 
-static bool env_pass_tightens(const struct sr_policy_field *f, const struct sr_binding *below, const struct sr_binding *above)
+static bool env_pass_tightens(const struct sr_policy_field *f, const struct sr_binding *below,
+                              const struct sr_binding *above)
 {
     (void)f;
     return sr_strv_within(&above->env_pass, &below->env_pass);
 }
 
-const struct sr_policy_type sr_type_env_pass = { env_pass_parse, env_pass_merge, env_pass_tightens };
+const struct sr_policy_type sr_type_env_pass = { env_pass_parse, env_pass_merge,
+                                                 env_pass_tightens };
 
 static struct sr_pass_secret *secret_find(const struct sr_binding *b, const char *name)
 {
@@ -167,7 +178,8 @@ static void secret_put(struct sr_binding *b, const char *name, const char *reaso
 {
     struct sr_pass_secret *s = secret_find(b, name);
     if (!s) {
-        b->pass_secret = sr_reallocarray(b->pass_secret, b->n_pass_secret + 1, sizeof *b->pass_secret);
+        b->pass_secret =
+            sr_reallocarray(b->pass_secret, b->n_pass_secret + 1, sizeof *b->pass_secret);
         s = &b->pass_secret[b->n_pass_secret++];
         *s = (struct sr_pass_secret){ .name = sr_strdup(name) };
     }
@@ -175,28 +187,32 @@ static void secret_put(struct sr_binding *b, const char *name, const char *reaso
     s->reason = sr_strdup(reason);
 }
 
-static int pass_secret_parse(struct sr_policy_reader *r, const struct sr_policy_field *f, const cJSON *item, struct sr_binding *b)
+static int pass_secret_parse(struct sr_policy_reader *r, const struct sr_policy_field *f,
+                             const cJSON *item, struct sr_binding *b)
 {
     (void)f;
     if (want_object(r, item, "{\"NAME\": \"reason\"}") < 0 || too_many(r, item) < 0)
         return -1;
     for (const cJSON *m = item->child; m; m = m->next) {
         cleanup_free char *reason = NULL;
-        if (name_check(r, m, m->string, true) < 0 || sr_policy_read_reason(r, m, "passing a secret", &reason) < 0)
+        if (name_check(r, m, m->string, true) < 0 ||
+            sr_policy_read_reason(r, m, "passing a secret", &reason) < 0)
             return -1;
         secret_put(b, m->string, reason);
     }
     return 0;
 }
 
-static void pass_secret_merge(const struct sr_policy_field *f, struct sr_binding *dst, const struct sr_binding *src)
+static void pass_secret_merge(const struct sr_policy_field *f, struct sr_binding *dst,
+                              const struct sr_binding *src)
 {
     (void)f;
     for (size_t i = 0; i < src->n_pass_secret; i++)
         secret_put(dst, src->pass_secret[i].name, src->pass_secret[i].reason);
 }
 
-static bool pass_secret_tightens(const struct sr_policy_field *f, const struct sr_binding *below, const struct sr_binding *above)
+static bool pass_secret_tightens(const struct sr_policy_field *f, const struct sr_binding *below,
+                                 const struct sr_binding *above)
 {
     (void)f;
     for (size_t i = 0; i < above->n_pass_secret; i++)
@@ -205,4 +221,5 @@ static bool pass_secret_tightens(const struct sr_policy_field *f, const struct s
     return true;
 }
 
-const struct sr_policy_type sr_type_pass_secret = { pass_secret_parse, pass_secret_merge, pass_secret_tightens };
+const struct sr_policy_type sr_type_pass_secret = { pass_secret_parse, pass_secret_merge,
+                                                    pass_secret_tightens };

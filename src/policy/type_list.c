@@ -7,19 +7,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Also bounds what is quadratic below: looking each item up among the others. */
 static int want_array(struct sr_policy_reader *r, const cJSON *item)
 {
+    enum { ITEMS_MAX = 1024 };
     if (!cJSON_IsArray(item))
         return sr_policy_refuse(r, item, "policy.invalid.type", "a list is expected");
+    if (cJSON_GetArraySize(item) > ITEMS_MAX)
+        return sr_policy_refuse(r, item, "policy.invalid.range", "more than %d items", ITEMS_MAX);
     return 0;
 }
 
-static int command_parse(struct sr_policy_reader *r, const struct sr_policy_field *f, const cJSON *item, struct sr_binding *b)
+static int command_parse(struct sr_policy_reader *r, const struct sr_policy_field *f,
+                         const cJSON *item, struct sr_binding *b)
 {
     (void)f;
     if (!cJSON_IsArray(item)) {
-        sr_policy_refuse(r, item, "policy.invalid.type", "a list of words is expected; no shell splits a string");
-        return sr_error_hint(r->err, "[\"make\", \"test\"], or [\"sh\", \"-c\", \"...\"] when a shell is meant");
+        sr_policy_refuse(r, item, "policy.invalid.type",
+                         "a list of words is expected; no shell splits a string");
+        return sr_error_hint(
+            r->err, "[\"make\", \"test\"], or [\"sh\", \"-c\", \"...\"] when a shell is meant");
     }
     sr_strv_clear(&b->command);
     for (const cJSON *m = item->child; m; m = m->next) {
@@ -33,7 +40,8 @@ static int command_parse(struct sr_policy_reader *r, const struct sr_policy_fiel
     return 0;
 }
 
-static void command_merge(const struct sr_policy_field *f, struct sr_binding *dst, const struct sr_binding *src)
+static void command_merge(const struct sr_policy_field *f, struct sr_binding *dst,
+                          const struct sr_binding *src)
 {
     (void)f;
     sr_strv_copy(&dst->command, &src->command);
@@ -49,7 +57,8 @@ static bool strv_equal(const struct sr_strv *a, const struct sr_strv *b)
     return true;
 }
 
-static bool command_tightens(const struct sr_policy_field *f, const struct sr_binding *below, const struct sr_binding *above)
+static bool command_tightens(const struct sr_policy_field *f, const struct sr_binding *below,
+                             const struct sr_binding *above)
 {
     (void)f;
     return strv_equal(&below->command, &above->command);
@@ -73,7 +82,8 @@ static int path_check(struct sr_policy_reader *r, const cJSON *item)
     if (!s)
         return -1;
     if (strpbrk(s, "*?["))
-        return sr_policy_refuse(r, item, code, "\"%s\": patterns are not supported, name the path", s);
+        return sr_policy_refuse(r, item, code, "\"%s\": patterns are not supported, name the path",
+                                s);
     cleanup_free char *clean = s[0] && s[0] != '/' ? sr_path_clean(s) : NULL;
     if (!clean || clean[0] == '\0' || strcmp(clean, ".") == 0)
         return sr_policy_refuse(r, item, code, "\"%s\" is not a path beneath the tree", s);
@@ -84,7 +94,8 @@ static int path_check(struct sr_policy_reader *r, const cJSON *item)
     return 0;
 }
 
-static int paths_parse(struct sr_policy_reader *r, const struct sr_policy_field *f, const cJSON *item, struct sr_binding *b)
+static int paths_parse(struct sr_policy_reader *r, const struct sr_policy_field *f,
+                       const cJSON *item, struct sr_binding *b)
 {
     if (want_array(r, item) < 0)
         return -1;
@@ -97,7 +108,8 @@ static int paths_parse(struct sr_policy_reader *r, const struct sr_policy_field 
     return 0;
 }
 
-static void paths_merge(const struct sr_policy_field *f, struct sr_binding *dst, const struct sr_binding *src)
+static void paths_merge(const struct sr_policy_field *f, struct sr_binding *dst,
+                        const struct sr_binding *src)
 {
     const struct sr_strv *from = paths_of(f, src);
     struct sr_strv *to = paths(f, dst);
@@ -109,7 +121,8 @@ static void paths_merge(const struct sr_policy_field *f, struct sr_binding *dst,
 }
 
 /* tree.keep lets paths through, so fewer is tighter; tree.protect only grows. */
-static bool paths_tightens(const struct sr_policy_field *f, const struct sr_binding *below, const struct sr_binding *above)
+static bool paths_tightens(const struct sr_policy_field *f, const struct sr_binding *below,
+                           const struct sr_binding *above)
 {
     if (f->merge == SR_MERGE_REPLACE)
         return sr_strv_within(paths_of(f, above), paths_of(f, below));
@@ -126,8 +139,9 @@ static int mount_source(struct sr_policy_reader *r, const cJSON *item, char **re
     cleanup_free char *joined = NULL;
     if (s[0] == '~') {
         if (s[1] != '/' || !r->home || r->home[0] != '/')
-            return sr_policy_refuse(r, item, "policy.invalid.path", "\"%s\": only \"~/...\" stands for a home, and one must be known",
-                                    s);
+            return sr_policy_refuse(
+                r, item, "policy.invalid.path",
+                "\"%s\": only \"~/...\" stands for a home, and one must be known", s);
         joined = sr_asprintf("%s/%s", r->home, s + 2);
     }
     *ret = sr_policy_read_place(r, item, joined ? joined : s);
@@ -149,20 +163,24 @@ static int mount_parse(struct sr_policy_reader *r, const cJSON *item, struct sr_
 {
     static const char *const keys[] = { "source", "target", "readonly", "reason", NULL };
     if (!cJSON_IsObject(item))
-        return sr_policy_refuse(r, item, "policy.invalid.type", "an object with \"source\" is expected");
+        return sr_policy_refuse(r, item, "policy.invalid.type",
+                                "an object with \"source\" is expected");
     if (sr_policy_read_keys(r, item, keys) < 0)
         return -1;
     const cJSON *source = sr_json_get(item, "source"), *readonly = sr_json_get(item, "readonly");
     const cJSON *reason = sr_json_get(item, "reason");
     if (!source)
         return sr_policy_refuse(r, item, "policy.invalid.missing", "a mount needs \"source\"");
-    if (mount_source(r, source, &m->source) < 0 || mount_target(r, sr_json_get(item, "target"), m) < 0)
+    if (mount_source(r, source, &m->source) < 0 ||
+        mount_target(r, sr_json_get(item, "target"), m) < 0)
         return -1;
     if (readonly && !cJSON_IsBool(readonly))
-        return sr_policy_refuse(r, readonly, "policy.invalid.type", "\"readonly\" is true or false");
+        return sr_policy_refuse(r, readonly, "policy.invalid.type",
+                                "\"readonly\" is true or false");
     m->readonly = !readonly || cJSON_IsTrue(readonly);
     if (!m->readonly && !reason)
-        return sr_policy_refuse(r, readonly, "policy.invalid.reason", "a writable mount needs a \"reason\"");
+        return sr_policy_refuse(r, readonly, "policy.invalid.reason",
+                                "a writable mount needs a \"reason\"");
     return reason ? sr_policy_read_reason(r, reason, "a writable mount", &m->reason) : 0;
 }
 
@@ -182,7 +200,8 @@ static struct sr_mount *mount_push(struct sr_binding *b)
     return m;
 }
 
-static int mounts_parse(struct sr_policy_reader *r, const struct sr_policy_field *f, const cJSON *item, struct sr_binding *b)
+static int mounts_parse(struct sr_policy_reader *r, const struct sr_policy_field *f,
+                        const cJSON *item, struct sr_binding *b)
 {
     enum { MOUNTS_MAX = 256 };
     (void)f;
@@ -192,7 +211,8 @@ static int mounts_parse(struct sr_policy_reader *r, const struct sr_policy_field
         struct sr_mount one = { 0 };
         int res = mount_parse(r, m, &one);
         if (res == 0 && mount_find(b, one.target))
-            res = sr_policy_refuse(r, m, "policy.invalid.duplicate_key", "two mounts have the target \"%s\"", one.target);
+            res = sr_policy_refuse(r, m, "policy.invalid.duplicate_key",
+                                   "two mounts have the target \"%s\"", one.target);
         if (res == 0 && b->n_mounts == MOUNTS_MAX)
             res = sr_policy_refuse(r, m, "policy.invalid.range", "more than %d mounts", MOUNTS_MAX);
         if (res < 0) {
@@ -204,7 +224,8 @@ static int mounts_parse(struct sr_policy_reader *r, const struct sr_policy_field
     return 0;
 }
 
-static void mounts_merge(const struct sr_policy_field *f, struct sr_binding *dst, const struct sr_binding *src)
+static void mounts_merge(const struct sr_policy_field *f, struct sr_binding *dst,
+                         const struct sr_binding *src)
 {
     (void)f;
     for (size_t i = 0; i < src->n_mounts; i++) {
@@ -214,11 +235,13 @@ static void mounts_merge(const struct sr_policy_field *f, struct sr_binding *dst
             sr_mount_clear(to);
         else
             to = mount_push(dst);
-        *to = (struct sr_mount){ sr_strdup(from->source), sr_strdup(from->target), from->readonly, sr_strdup(from->reason) };
+        *to = (struct sr_mount){ sr_strdup(from->source), sr_strdup(from->target), from->readonly,
+                                 sr_strdup(from->reason) };
     }
 }
 
-static bool mounts_tightens(const struct sr_policy_field *f, const struct sr_binding *below, const struct sr_binding *above)
+static bool mounts_tightens(const struct sr_policy_field *f, const struct sr_binding *below,
+                            const struct sr_binding *above)
 {
     (void)f;
     for (size_t i = 0; i < above->n_mounts; i++) {

@@ -32,7 +32,7 @@ SH
         https_proxy=http://x VIRTUAL_ENV=/x CI=true TOKEN=secret-variable EDITOR=x run 0 run --tree p --staged Look
     lacks "output" "$out" 'secret-|READ|BESIDE|HOME HAS'
     is "names in the environment" \
-        "$(grep -vE '^(HOME|USER|LOGNAME|PATH|TMPDIR|LANG|PWD|OLDPWD|SHLVL|_|SHELL|TERM|TZ|GIT_CONFIG_(COUNT|KEY_[0-9]+|VALUE_[0-9]+)|GIT_OPTIONAL_LOCKS)$' <<<"$out")" ""
+        "$(grep -vE '^(HOME|USER|LOGNAME|PATH|TMPDIR|LANG|PWD|OLDPWD|SHLVL|_|SHELL|TERM|TZ|GIT_CONFIG_(COUNT|NOSYSTEM|KEY_[0-9]+|VALUE_[0-9]+)|GIT_OPTIONAL_LOCKS|GIT_TERMINAL_PROMPT|PYTHONDONTWRITEBYTECODE)$' <<<"$out")" ""
 }
 t "a09 a file beside the tree, the caller's home, the caller's environment: absent" nothing_of_the_caller
 
@@ -110,13 +110,15 @@ writable_places() {
     cat >p/write.sh <<'SH'
 try() { (echo x >"$1/.probe") 2>/dev/null && echo "$1"; }
 for d in / /usr /usr/bin /usr/local/bin /etc /bin /lib /var /var/tmp /opt /srv /mnt /root /home /run /sys /proc /dev \
-    .. . /tmp /dev/shm ~; do
+    . /tmp /dev/shm ~; do
     try "$d"
 done
 SH
     binding p Write '["sh", "write.sh"]'
     run 0 run --tree p --staged Write
-    is "writable" "$(tr '\n' ' ' <<<"$out")" ". /tmp /dev/shm /home/check "
+    # /var/tmp may be there, as private as /tmp.
+    is "writable" "$(grep -vx /var/tmp <<<"$out" | tr '\n' ' ')" ". /tmp /dev/shm /home/check "
+    absent /var/tmp/.probe
     absent p/.probe
     absent "$HOME/.probe"
     absent /tmp/.probe
@@ -159,6 +161,12 @@ limits_hold() {
     for want in Memory=limit.memory Pids=limit.pids Disk=limit.disk Tmp=limit.disk Files='limit.(files|disk)' Output=limit.output; do
         name=${want%%=*}
         sr run --tree p $name
+        # Without a cgroup of our own, memory is held by rlimits: the limit holds, and the record says that it is weaker.
+        if [ $name = Memory ] && [ "$(record enforced.limits.memory.weaker)" = true ]; then
+            isnt "status" "$(record status)" passed
+            below "peak of memory" "$(record usage.memory_peak)" 80000000
+            continue
+        fi
         is "$name exit" "$rc" 122
         verdict errored "${want#*=}" 122
         matches "$name keeps its partial output" "$out" '^partial'

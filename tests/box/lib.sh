@@ -70,7 +70,7 @@ t() { # t NAME FUNCTION [ARGS...]
     else
         failed=$((failed + 1))
         printf 'FAIL %s (exit %d)\n' "$name" "$status"
-        tail -n 60 "$work/log" | cut -c 1-1000 | sed 's/^/     /'
+        tail -n "${BOX_LINES:-40}" "$work/log" | cut -c 1-600 | sed 's/^/     /'
     fi
     scrub "$dir"
 }
@@ -91,11 +91,11 @@ fail() {
     exit 1
 }
 show_last() {
-    [ ! -s "${last_err:-}" ] || { echo "-- stderr:"; head -c 3000 "$last_err"; }
-    [ ! -s "${last_out:-}" ] || { echo "-- stdout:"; head -c 3000 "$last_out"; }
+    [ ! -s "${last_err:-}" ] || { echo "-- stderr:"; head -c 1500 "$last_err"; }
+    [ ! -s "${last_out:-}" ] || { echo "-- stdout:"; head -c 1500 "$last_out"; }
     local r
     r=$(newest_record) && [ -n "$r" ] && {
-        echo "-- record: $(for k in status reason decided exit; do printf '%s=%s ' $k "$($PY "$top/tests/lib/json.py" "$r" $k)"; done)"
+        echo "-- record: $(for k in status reason decided exit; do printf '%s=%s ' $k "$($PY "$top/tests/lib/field.py" "$r" $k)"; done)"
     }
 }
 is() { # is WHAT SEEN EXPECTED
@@ -149,7 +149,7 @@ newest_record() {
 record() { # record PATH: of the newest run
     local file
     file=$(newest_record) || { echo "(no record)"; return 1; }
-    $PY "$top/tests/lib/json.py" "$file" "$1"
+    $PY "$top/tests/lib/field.py" "$file" "$1"
 }
 verdict() { # verdict STATUS REASON [EXIT]: of the newest record and of the last sr
     is "status" "$(record status)" "$1"
@@ -158,7 +158,7 @@ verdict() { # verdict STATUS REASON [EXIT]: of the newest record and of the last
     [ -z "${3:-}" ] || is "exit" "$rc" "$3"
 }
 json() { # json PATH: of the last sr's stdout
-    $PY "$top/tests/lib/json.py" "$last_out" "$1"
+    $PY "$top/tests/lib/field.py" "$last_out" "$1"
 }
 
 # ---- projects ----
@@ -220,8 +220,10 @@ leftovers() {
     find "$XDG_STATE_HOME/sandrun/live" -mindepth 1 2>/dev/null | sed 's/^/live /'
     find "$XDG_STATE_HOME/sandrun" -mindepth 1 -maxdepth 3 ! -path '*/runs' ! -path '*/runs/*' ! -path '*/live*' \
         ! -path '*/cache*' 2>/dev/null | grep -v '/lock$' | sed 's/^/scratch /'
-    find /tmp /dev/shm /run /var/tmp -maxdepth 1 -name 'sandrun-[0-9a-f]*' ! -name 'sandrun-box*' ! -name 'sandrun-test*' \
-        -user "$(id -u)" -newer "$work/bin/sandrun" 2>/dev/null | sed 's/^/scratch /'
+    local id
+    for id in $(ls "$XDG_STATE_HOME/sandrun/runs" 2>/dev/null); do
+        find /tmp /dev/shm /run /var/tmp -maxdepth 2 -name "*$id*" 2>/dev/null
+    done | sed 's/^/scratch /'
 }
 # cgroups named after a run of this file's state root
 own_cgroups() {

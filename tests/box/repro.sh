@@ -14,10 +14,10 @@ same() {
     sr repro first.json
     is "exit" "$rc" 0
     is "record of the second run" "$(record status):$(record exit)" "failed:3"
-    is "plan digest" "$(record plan_digest)" "$($PY "$top/tests/lib/json.py" first.json plan_digest)"
+    is "plan digest" "$(record plan_digest)" "$($PY "$top/tests/lib/field.py" first.json plan_digest)"
     # By the start of the run's id, too.
     local id
-    id=$($PY "$top/tests/lib/json.py" first.json id)
+    id=$($PY "$top/tests/lib/field.py" first.json id)
     run 0 repro "$id"
     run 0 repro "${id:0:30}"
 }
@@ -57,7 +57,7 @@ pin = re.search(r"sha256:[0-9a-f]{64}", json.dumps(d["pin"])).group(0)
 open("first.json", "w").write(text.replace(pin, "sha256:" + "0" * 64))
 PY'
 t "a39 another plan digest in the record: refused by name" drifted 'plan|record' \
-    'd=$($PY "$top/tests/lib/json.py" first.json plan_digest); sed -i "s/$d/sha256:$(printf %064d 7)/" first.json'
+    'd=$($PY "$top/tests/lib/field.py" first.json plan_digest); sed -i "s/$d/sha256:$(printf %064d 7)/" first.json'
 
 allowed_drift() {
     recorded

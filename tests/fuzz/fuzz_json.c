@@ -12,7 +12,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void must(int ok, const char *what)
 {
     if (!ok) {
-        fprintf(stderr, "fuzz_json: %s\n", what);
+        fprintf(stderr, "fuzz json: %s\n", what);
         abort();
     }
 }
@@ -38,12 +38,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const char *text = (const char *)data + 1;
     enum sr_json_flags flags = data[0] & 1 ? SR_JSON_COMMENTS : SR_JSON_STRICT;
     if (sr_json_parse("fuzz", text, size - 1, 1 << 16, flags, &doc, &err) < 0) {
-        must(strncmp(err.code, "json.", 5) == 0 && strncmp(err.text, "fuzz:", 5) == 0, "a refusal without code or place");
+        must(strncmp(err.code, "json.", 5) == 0 && strncmp(err.text, "fuzz:", 5) == 0,
+             "a refusal without code or place");
         return 0;
     }
     walk(&doc, doc.root);
     cleanup_free char *compact = sr_json_compact(doc.root);
-    must(sr_json_parse("again", compact, strlen(compact), 1 << 20, SR_JSON_STRICT, &again, &err2) == 0, err2.text);
+    must(sr_json_parse("again", compact, strlen(compact), 1 << 20, SR_JSON_STRICT, &again, &err2) ==
+             0,
+         err2.text);
     cleanup_free char *second = sr_json_compact(again.root);
     must(strcmp(compact, second) == 0, "written differently the second time");
     return 0;

@@ -72,7 +72,7 @@ git_destroys() {
     local before
     before=$(git -C p rev-parse HEAD)
     # shellcheck disable=SC2016
-    sh_binding p Wreck 'git worktree prune --expire now; git branch -D precious; git gc -q --prune=now; echo evil >.git/hooks/post-checkout; git config core.fsmonitor ./evil; git clean -qfdx; git reset -q --hard HEAD~1'
+    sh_binding p Wreck 'git worktree prune --expire now; git branch -D precious; git gc -q --prune=now; echo evil >.git/hooks/post-checkout; git config core.fsmonitor ./evil; git clean -qfdx; git reset -q --hard HEAD~1' '{"tree": {"protect": []}}'
     untouched "$PWD/p" sr run --staged --tree p Wreck
     isnt "HEAD moved only by our own commit" "$before" ""
     git -C p rev-parse -q --verify precious >/dev/null || fail "the branch is gone on the host"

@@ -39,10 +39,17 @@ static void child_run(const struct fixture *f, const char *where, const char *sc
     char home[128], path[512];
     snprintf(home, sizeof home, "HOME=%s", f->dir);
     snprintf(path, sizeof path, "PATH=%s", getenv("PATH") ? getenv("PATH") : "/usr/bin:/bin");
-    char *env[] = { home, path, (char[]){ "GIT_CONFIG_NOSYSTEM=1" }, (char[]){ "LC_ALL=C" },
-                    (char[]){ "GIT_AUTHOR_NAME=a" }, (char[]){ "GIT_AUTHOR_EMAIL=a@example.com" },
-                    (char[]){ "GIT_COMMITTER_NAME=c" }, (char[]){ "GIT_COMMITTER_EMAIL=c@example.com" },
-                    (char[]){ "GIT_AUTHOR_DATE=1700000000 +0000" }, (char[]){ "GIT_COMMITTER_DATE=1700000000 +0000" }, NULL };
+    char *env[] = { home,
+                    path,
+                    (char[]){ "GIT_CONFIG_NOSYSTEM=1" },
+                    (char[]){ "LC_ALL=C" },
+                    (char[]){ "GIT_AUTHOR_NAME=a" },
+                    (char[]){ "GIT_AUTHOR_EMAIL=a@example.com" },
+                    (char[]){ "GIT_COMMITTER_NAME=c" },
+                    (char[]){ "GIT_COMMITTER_EMAIL=c@example.com" },
+                    (char[]){ "GIT_AUTHOR_DATE=1700000000 +0000" },
+                    (char[]){ "GIT_COMMITTER_DATE=1700000000 +0000" },
+                    NULL };
     char *argv[] = { (char[]){ "sh" }, (char[]){ "-ec" }, sr_strdup(script), NULL };
     if (chdir(f->dir) == 0 && chdir(where) == 0 && dup2(out, 1) >= 0)
         execve("/bin/sh", argv, env);
@@ -64,7 +71,8 @@ char *fixture_out(const struct fixture *f, const char *where, const char *script
         sr_buf_add(&b, chunk, (size_t)n);
     close(p[0]);
     cr_assert_eq(waitpid(pid, &status, 0), pid);
-    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: status %x", script, (unsigned)status);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "%s: status %x", script,
+              (unsigned)status);
     while (b.len && b.data[b.len - 1] == '\n')
         b.data[--b.len] = '\0';
     return sr_buf_steal(&b);
@@ -77,14 +85,19 @@ void fixture_sh(const struct fixture *f, const char *where, const char *script)
 
 void fixture_history(const struct fixture *f)
 {
-    fixture_sh(f, "tree",
-               "echo '{\"version\": 1}' > sandrun.json; mkdir -p src/deep; echo one > src/deep/file; : > empty\n"
-               "ln -s src/deep link; seq 1 3000 > big; git add .; git commit -qm one; git tag light\n"
-               "i=0; while [ $i -lt 12 ]; do i=$((i+1)); echo line $i >> big; sed -i \"${i}00s/$/ x/\" big\n"
-               "git commit -qam \"n $i\"; done; git tag -a -m note v1; git -c advice.nestedTag=false tag -a -m again v1.1 v1\n"
-               "git checkout -q -b side HEAD~3; echo side > side; git add side; git commit -qm side\n"
-               "git checkout -q main; git merge -q --no-ff -m merge side; git branch feature/x HEAD~1\n"
-               "git update-ref refs/remotes/origin/main HEAD~2; git symbolic-ref refs/remotes/origin/HEAD refs/remotes/origin/main");
+    fixture_sh(
+        f, "tree",
+        "echo '{\"version\": 1}' > sandrun.json; mkdir -p src/deep; echo one > src/deep/file; : > "
+        "empty\n"
+        "ln -s src/deep link; seq 1 3000 > big; git add .; git commit -qm one; git tag light\n"
+        "i=0; while [ $i -lt 12 ]; do i=$((i+1)); echo line $i >> big; sed -i \"${i}00s/$/ x/\" "
+        "big\n"
+        "git commit -qam \"n $i\"; done; git tag -a -m note v1; git -c advice.nestedTag=false tag "
+        "-a -m again v1.1 v1\n"
+        "git checkout -q -b side HEAD~3; echo side > side; git add side; git commit -qm side\n"
+        "git checkout -q main; git merge -q --no-ff -m merge side; git branch feature/x HEAD~1\n"
+        "git update-ref refs/remotes/origin/main HEAD~2; git symbolic-ref refs/remotes/origin/HEAD "
+        "refs/remotes/origin/main");
 }
 
 struct sr_git *fixture_open(const struct fixture *f, const char *tree)
@@ -147,8 +160,10 @@ static bool blob_line(const struct fixture *f, const char *tree, struct sr_git *
 
 size_t assert_all_blobs(const struct fixture *f, const char *tree)
 {
-    cleanup_free char *list = fixture_out(f, tree,
-        "for c in $(git rev-list --all); do git ls-tree -r $c | while read m t h p; do echo $c $m $h $p; done; done | sort -u -k3,4");
+    cleanup_free char *list =
+        fixture_out(f, tree,
+                    "for c in $(git rev-list --all); do git ls-tree -r $c | while read m t h p; do "
+                    "echo $c $m $h $p; done; done | sort -u -k3,4");
     cleanup_git struct sr_git *g = fixture_open(f, tree);
     size_t n = 0;
     char *save = NULL;

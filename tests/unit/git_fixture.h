@@ -14,7 +14,8 @@ struct fixture {
 };
 
 void fixture_make(struct fixture *f); /* the directory alone */
-void fixture_init(struct fixture *f, const char *format); /* and an empty repository in tree: "sha1", "sha256" */
+void fixture_init(struct fixture *f,
+                  const char *format); /* and an empty repository in tree: "sha1", "sha256" */
 void fixture_remove(struct fixture *f);
 
 /* sh -c in dir/where with a clean environment; asserts exit 0. */

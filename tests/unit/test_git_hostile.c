@@ -21,8 +21,10 @@ Test(git_sha1, standard_vectors_in_every_split)
 {
     static const struct {
         const char *text, *hex;
-    } known[] = { { "", "da39a3ee5e6b4b0d3255bfef95601890afd80709" }, { "abc", "a9993e364706816aba3e25717850c26c9cd0d89d" },
-                  { "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", "84983e441c3bd26ebaae4aa1f95129e5e54670f1" } };
+    } known[] = { { "", "da39a3ee5e6b4b0d3255bfef95601890afd80709" },
+                  { "abc", "a9993e364706816aba3e25717850c26c9cd0d89d" },
+                  { "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
+                    "84983e441c3bd26ebaae4aa1f95129e5e54670f1" } };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
         size_t n = strlen(known[i].text);
         for (size_t cut = 0; cut <= n; cut++) {
@@ -53,13 +55,24 @@ Test(git_sha1, standard_vectors_in_every_split)
 Test(git_hostile, a24_fifos_and_links_where_files_belong, .timeout = 20)
 {
     static const char *const shapes[] = {
-        "rm .git/HEAD; mkfifo .git/HEAD", "rm .git/HEAD; ln -s /etc/passwd .git/HEAD", "rm .git/HEAD; ln -s /dev/zero .git/HEAD",
-        "rm .git/refs/heads/main; mkfifo .git/refs/heads/main", "rm .git/refs/heads/main; ln -s /etc/passwd .git/refs/heads/main",
-        "mkfifo .git/commondir", "rm .git/config; mkfifo .git/config", "rm .git/config; ln -s /dev/zero .git/config",
-        "rm .git/refs/heads/main; mkfifo .git/packed-refs", "rm -r .git/refs/heads; ln -s /etc .git/refs/heads; echo 'ref: refs/heads/passwd' > .git/HEAD",
-        "o=$(git rev-parse HEAD); p=.git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-); rm -f $p; mkfifo $p",
-        "mkfifo .git/objects/info/alternates; git rev-parse HEAD > /dev/null; rm -rf .git/objects/[0-9a-f][0-9a-f]",
-        "truncate -s 1T .git/HEAD", "truncate -s 1T .git/config", "truncate -s 1T .git/refs/heads/main",
+        "rm .git/HEAD; mkfifo .git/HEAD",
+        "rm .git/HEAD; ln -s /etc/passwd .git/HEAD",
+        "rm .git/HEAD; ln -s /dev/zero .git/HEAD",
+        "rm .git/refs/heads/main; mkfifo .git/refs/heads/main",
+        "rm .git/refs/heads/main; ln -s /etc/passwd .git/refs/heads/main",
+        "mkfifo .git/commondir",
+        "rm .git/config; mkfifo .git/config",
+        "rm .git/config; ln -s /dev/zero .git/config",
+        "rm .git/refs/heads/main; mkfifo .git/packed-refs",
+        "rm -r .git/refs/heads; ln -s /etc .git/refs/heads; echo 'ref: refs/heads/passwd' > "
+        ".git/HEAD",
+        "o=$(git rev-parse HEAD); p=.git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-); rm "
+        "-f $p; mkfifo $p",
+        "mkfifo .git/objects/info/alternates; git rev-parse HEAD > /dev/null; rm -rf "
+        ".git/objects/[0-9a-f][0-9a-f]",
+        "truncate -s 1T .git/HEAD",
+        "truncate -s 1T .git/config",
+        "truncate -s 1T .git/refs/heads/main",
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct fixture f;
@@ -86,9 +99,11 @@ Test(git_hostile, an_object_of_another_name_is_not_believed)
     fixture_init(&f, "sha1");
     fixture_history(&f);
     /* The policy's blob replaced by another whole, valid one. */
-    fixture_sh(&f, "tree", "p() { echo .git/objects/$(echo $1 | cut -c1-2)/$(echo $1 | cut -c3-); }\n"
-                           "evil=$(echo evil | git hash-object -w --stdin); good=$(git rev-parse HEAD:sandrun.json)\n"
-                           "cp -f $(p $evil) $(p $good)");
+    fixture_sh(
+        &f, "tree",
+        "p() { echo .git/objects/$(echo $1 | cut -c1-2)/$(echo $1 | cut -c3-); }\n"
+        "evil=$(echo evil | git hash-object -w --stdin); good=$(git rev-parse HEAD:sandrun.json)\n"
+        "cp -f $(p $evil) $(p $good)");
     struct sr_error err = { 0 };
     char hex[SR_GIT_HEX_MAX];
     cleanup_buf struct sr_buf b = SR_BUF(100);
@@ -104,7 +119,8 @@ Test(git_hostile, an_object_of_another_name_is_not_believed)
 /* A loose object that says it is huge, and one that is: neither is taken whole. */
 Test(git_hostile, bombs_are_refused_before_they_are_big, .timeout = 20)
 {
-    static const char *const heads[] = { "blob 99999999999999", "blob 18446744073709551616", "blob 010", "blob ", "bolb 1" };
+    static const char *const heads[] = { "blob 99999999999999", "blob 18446744073709551616",
+                                         "blob 010", "blob ", "bolb 1" };
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) {
         struct fixture f;
         unsigned char z[256];
@@ -113,11 +129,13 @@ Test(git_hostile, bombs_are_refused_before_they_are_big, .timeout = 20)
         fixture_init(&f, "sha1");
         fixture_sh(&f, "tree", "mkdir .git/objects/11");
         cr_assert_eq(compress(z, &n, (const unsigned char *)heads[i], strlen(heads[i]) + 1), Z_OK);
-        snprintf(path, sizeof path, "%s/.git/objects/11/11111111111111111111111111111111111111", f.tree);
+        snprintf(path, sizeof path, "%s/.git/objects/11/11111111111111111111111111111111111111",
+                 f.tree);
         int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
         cr_assert(fd >= 0 && write(fd, z, n) == (ssize_t)n);
         close(fd);
-        assert_fails(&f, "tree", "1111111111111111111111111111111111111111", i ? "git.corrupt" : "git.too_large");
+        assert_fails(&f, "tree", "1111111111111111111111111111111111111111",
+                     i ? "git.corrupt" : "git.too_large");
         fixture_remove(&f);
     }
 }
@@ -128,25 +146,38 @@ Test(git_hostile, deltas_that_lie)
         const char *bytes;
         size_t len;
         const char *code;
-    } bad[] = { { "\x05", 1, "git.corrupt" }, { "\x05\x03", 2, "git.corrupt" }, { "\x04\x03\x03xyz", 6, "git.corrupt" },
-                { "\x05\x03\x00", 3, "git.corrupt" }, { "\x05\x03\x04wxyz", 7, "git.corrupt" }, { "\x05\x03\x03xy", 5, "git.corrupt" },
-                { "\x05\x03\x91\x04\x03", 5, "git.corrupt" }, { "\x05\x03\x91\x06", 4, "git.corrupt" }, { "\x05\x03\xff\xff", 4, "git.corrupt" },
-                { "\x05\x03\x80", 3, "git.corrupt" }, { "\x05\xff\xff\xff\xff\xff\xff\xff\x7f", 9, "git.too_large" },
+    } bad[] = { { "\x05", 1, "git.corrupt" },
+                { "\x05\x03", 2, "git.corrupt" },
+                { "\x04\x03\x03xyz", 6, "git.corrupt" },
+                { "\x05\x03\x00", 3, "git.corrupt" },
+                { "\x05\x03\x04wxyz", 7, "git.corrupt" },
+                { "\x05\x03\x03xy", 5, "git.corrupt" },
+                { "\x05\x03\x91\x04\x03", 5, "git.corrupt" },
+                { "\x05\x03\x91\x06", 4, "git.corrupt" },
+                { "\x05\x03\xff\xff", 4, "git.corrupt" },
+                { "\x05\x03\x80", 3, "git.corrupt" },
+                { "\x05\xff\xff\xff\xff\xff\xff\xff\x7f", 9, "git.too_large" },
                 { "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 12, "git.corrupt" } };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         struct sr_error err = { 0 };
         char *out = NULL;
         size_t n = 0;
-        cleanup_free unsigned char *copy = sr_malloc(bad[i].len); /* exactly as long: ASan sees a byte too far */
+        cleanup_free unsigned char *copy =
+            sr_malloc(bad[i].len); /* exactly as long: ASan sees a byte too far */
         memcpy(copy, bad[i].bytes, bad[i].len);
-        cr_assert_eq(git_delta_apply((const unsigned char *)"hello", 5, copy, bad[i].len, 1 << 20, &out, &n, &err), -1, "%zu", i);
+        cr_assert_eq(git_delta_apply((const unsigned char *)"hello", 5, copy, bad[i].len, 1 << 20,
+                                     &out, &n, &err),
+                     -1, "%zu", i);
         cr_assert_str_eq(err.code, bad[i].code, "%zu: %s", i, err.text);
         cr_assert_null(out);
     }
     struct sr_error err = { 0 };
     char *out = NULL;
     size_t n = 0;
-    cr_assert_eq(git_delta_apply((const unsigned char *)"hello", 5, (const unsigned char *)"\x05\x06\x91\x01\x04\x02!?", 8, 100, &out, &n, &err), 0);
+    cr_assert_eq(git_delta_apply((const unsigned char *)"hello", 5,
+                                 (const unsigned char *)"\x05\x06\x91\x01\x04\x02!?", 8, 100, &out,
+                                 &n, &err),
+                 0);
     cr_assert_str_eq(out, "ello!?");
     free(out);
 }
@@ -262,9 +293,18 @@ Test(git_hostile, mutations_of_loose_files, .timeout = 120)
     struct fixture f;
     fixture_init(&f, "sha1");
     fixture_history(&f);
-    mutate_one(&f, "o=$(git rev-parse HEAD); echo .git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-)", 150);
-    mutate_one(&f, "o=$(git rev-parse HEAD^{tree}); echo .git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-)", 150);
-    mutate_one(&f, "o=$(git rev-parse HEAD:big); echo .git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-)", 150);
+    mutate_one(
+        &f,
+        "o=$(git rev-parse HEAD); echo .git/objects/$(echo $o | cut -c1-2)/$(echo $o | cut -c3-)",
+        150);
+    mutate_one(&f,
+               "o=$(git rev-parse HEAD^{tree}); echo .git/objects/$(echo $o | cut -c1-2)/$(echo $o "
+               "| cut -c3-)",
+               150);
+    mutate_one(&f,
+               "o=$(git rev-parse HEAD:big); echo .git/objects/$(echo $o | cut -c1-2)/$(echo $o | "
+               "cut -c3-)",
+               150);
     mutate_one(&f, "echo .git/HEAD", 100);
     mutate_one(&f, "echo .git/config", 100);
     fixture_remove(&f);
@@ -284,7 +324,8 @@ Test(git_hostile, mutations_of_packs_and_their_indexes, .timeout = 120)
 
 Test(git_hostile, mutations_of_the_index, .timeout = 120)
 {
-    static const char *const versions[] = { "git update-index --index-version 2", "git update-index --index-version 4" };
+    static const char *const versions[] = { "git update-index --index-version 2",
+                                            "git update-index --index-version 4" };
     for (size_t i = 0; i < 2; i++) {
         struct fixture f;
         fixture_init(&f, "sha256");
@@ -308,7 +349,8 @@ static void put(const char *dir, const char *name, const void *data, size_t len)
 Test(git_hostile, a_delta_on_itself_ends, .timeout = 20)
 {
     struct fixture f;
-    unsigned char pack[128] = "PACK\0\0\0\2\0\0\0\1\x73", idx[8 + 1024 + 28 + 40] = "\377tOc\0\0\0\2";
+    unsigned char pack[128] = "PACK\0\0\0\2\0\0\0\1\x73",
+                  idx[8 + 1024 + 28 + 40] = "\377tOc\0\0\0\2";
     uLongf n = 64;
     fixture_init(&f, "sha1");
     memset(pack + 13, 0x22, 20);
@@ -351,9 +393,12 @@ Test(git_hostile, work_for_one_question_is_bounded)
 Test(git_hostile, pointers_to_other_places_say_nothing_of_them)
 {
     static const char *const shapes[] = {
-        "echo $PWD/../secret > .git/objects/info/alternates", "echo ../../secret > .git/commondir",
-        "mkdir .git/x; cp .git/HEAD .git/x; echo ../../../secret > .git/x/commondir; mv .git dot; echo gitdir: dot/x > .git",
-        "rm -rf .git/objects; ln -s ../../secret .git/objects", "rm -rf .git/refs; ln -s ../../secret .git/refs",
+        "echo $PWD/../secret > .git/objects/info/alternates",
+        "echo ../../secret > .git/commondir",
+        ("mkdir .git/x; cp .git/HEAD .git/x; echo ../../../secret > .git/x/commondir; mv .git dot; "
+         "echo gitdir: dot/x > .git"),
+        "rm -rf .git/objects; ln -s ../../secret .git/objects",
+        "rm -rf .git/refs; ln -s ../../secret .git/refs",
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         struct fixture f;
@@ -363,9 +408,13 @@ Test(git_hostile, pointers_to_other_places_say_nothing_of_them)
         fixture_init(&f, "sha1");
         fixture_history(&f);
         /* Files named like a store's, with content that is none. */
-        fixture_sh(&f, ".", "mkdir -p secret/refs/heads secret/objects/pack secret/heads secret/pack secret/11; echo top-secret | tee secret/HEAD\n"
-                            "for n in refs/heads/main heads/main packed-refs config pack/pack-1.idx objects/pack/pack-1.idx\n"
-                            "do echo top-secret > secret/$n; done; echo top-secret > secret/11/11111111111111111111111111111111111111");
+        fixture_sh(&f, ".",
+                   "mkdir -p secret/refs/heads secret/objects/pack secret/heads secret/pack "
+                   "secret/11; echo top-secret | tee secret/HEAD\n"
+                   "for n in refs/heads/main heads/main packed-refs config pack/pack-1.idx "
+                   "objects/pack/pack-1.idx\n"
+                   "do echo top-secret > secret/$n; done; echo top-secret > "
+                   "secret/11/11111111111111111111111111111111111111");
         fixture_sh(&f, "tree", shapes[i]);
         int rc = sr_git_open(f.tree, &g, &err);
         if (rc == 0)

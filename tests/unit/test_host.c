@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host: the fingerprint that pins the host, the table of what a check sees of it, the cache of digests. */
+/* host: the fingerprint that pins the host, the table of what a check sees of it, the cache of
+ * digests. */
 #include "image/digest_cache.h"
 #include "image/host.h"
 
@@ -29,8 +30,10 @@ static void place_make(struct place *p)
     snprintf(p->seen, sizeof p->seen, "%s/seen", p->dir);
     snprintf(p->bin, sizeof p->bin, "%s/bin", p->seen);
     snprintf(p->hidden, sizeof p->hidden, "%s/hidden", p->dir);
-    snprintf(p->tree, sizeof p->tree, "%s/tree", p->seen); /* a tree below what is visible: still not the host's */
-    cr_assert(mkdir(p->seen, 0755) == 0 && mkdir(p->bin, 0755) == 0 && mkdir(p->hidden, 0755) == 0 && mkdir(p->tree, 0755) == 0);
+    snprintf(p->tree, sizeof p->tree, "%s/tree",
+             p->seen); /* a tree below what is visible: still not the host's */
+    cr_assert(mkdir(p->seen, 0755) == 0 && mkdir(p->bin, 0755) == 0 &&
+              mkdir(p->hidden, 0755) == 0 && mkdir(p->tree, 0755) == 0);
     p->paths[0] = (struct sr_host_path){ p->seen, SR_HOST_TREE };
     p->view = (struct host_view){ p->paths, 1 };
 }
@@ -46,7 +49,8 @@ static void put(const char *dir, const char *name, const char *text, mode_t mode
     struct sr_error err = { 0 };
     char path[256];
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    cr_assert_eq(sr_file_write_at(AT_FDCWD, path, text, strlen(text), mode, &err), 0, "%s", err.text);
+    cr_assert_eq(sr_file_write_at(AT_FDCWD, path, text, strlen(text), mode, &err), 0, "%s",
+                 err.text);
     cr_assert_eq(chmod(path, mode), 0);
 }
 
@@ -64,7 +68,8 @@ static struct sr_fingerprint print_of(const struct place *p, const char *name, i
     cleanup_strv struct sr_strv command = { 0 };
     sr_strv_add(&command, name);
     sr_strv_add(&command, "argument");
-    cr_assert_eq(host_fingerprint(&p->view, &command, p->bin, p->tree, cache, &f, &err), 0, "%s", err.text);
+    cr_assert_eq(host_fingerprint(&p->view, &command, p->bin, p->tree, cache, &f, &err), 0, "%s",
+                 err.text);
     return f;
 }
 
@@ -72,7 +77,8 @@ static struct sr_fingerprint print_of(const struct place *p, const char *name, i
 static void assert_tool(const struct sr_fingerprint *f, size_t i, const char *expect)
 {
     const char *line = f->lines.n > 4 + i ? f->lines.v[4 + i] : "";
-    cr_assert_eq(strncmp(line, expect, strlen(expect)), 0, "tool %zu is '%s', not '%s'", i, line, expect);
+    cr_assert_eq(strncmp(line, expect, strlen(expect)), 0, "tool %zu is '%s', not '%s'", i, line,
+                 expect);
     if (!*expect)
         cr_assert_str_eq(line, "");
 }
@@ -138,8 +144,9 @@ Test(host, tools_are_resolved_as_the_check_sees_them)
     lnk(text, p.bin, "detour");
     static const struct {
         const char *name, *found; /* NULL: absent; "": no line at all */
-    } cases[] = { { "one", "real" }, { "two", "real" }, { "out", NULL }, { "loop", NULL }, { "plain", NULL }, { "none", NULL },
-                  { "detour", NULL }, { "to-tree", "" }, { "./run", "" }, { "sub/run", "" } };
+    } cases[] = { { "one", "real" }, { "two", "real" }, { "out", NULL },    { "loop", NULL },
+                  { "plain", NULL }, { "none", NULL },  { "detour", NULL }, { "to-tree", "" },
+                  { "./run", "" },   { "sub/run", "" } };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct sr_fingerprint f = print_of(&p, cases[i].name, -1);
         if (!cases[i].found)
@@ -201,7 +208,9 @@ Test(host, the_real_host_has_a_fingerprint)
     struct sr_fingerprint f = { 0 };
     cleanup_strv struct sr_strv command = { 0 };
     sr_strv_add(&command, "sh");
-    cr_assert_eq(sr_host_fingerprint(&command, "/nonexistent:/usr/local/bin:/usr/bin:/bin", "/tmp/tree", -1, &f, &err), 0, "%s", err.text);
+    cr_assert_eq(sr_host_fingerprint(&command, "/nonexistent:/usr/local/bin:/usr/bin:/bin",
+                                     "/tmp/tree", -1, &f, &err),
+                 0, "%s", err.text);
     cleanup_free char *real = realpath("/bin/sh", NULL);
     char expect[PATH_MAX + 16];
     snprintf(expect, sizeof expect, "tool sh %s ", real);
@@ -211,12 +220,43 @@ Test(host, the_real_host_has_a_fingerprint)
 
 Test(host, what_a_check_sees_of_the_host)
 {
-    static const char *const seen[] = { "/usr", "/usr/bin/python3", "/bin/sh", "/etc/alternatives/x", "/etc/ssl/certs/a.pem",
-                                        "/etc/os-release", "/opt/tool/bin", "/nix/store/x", "/etc/localtime" };
-    static const char *const not_seen[] = { "/", "/etc", "/etc/passwd", "/etc/shadow", "/etc/ssh/ssh_host_rsa_key", "/etc/sudoers",
-        "/etc/ssl/private/key", "/etc/ssl", "/etc/gitconfig", "/etc/npmrc", "/etc/pip.conf", "/etc/machine-id", "/etc/resolv.conf",
-        "/etc/hosts", "/etc/pki/tls/private/k", "/root", "/home/u", "/run/docker.sock", "/var/run", "/tmp", "/usrx", "/etc/os-releasex",
-        "/proc/1", "/sys", "/dev/kmsg", "/var/lib/dpkg/status", "/etc/environment", "/etc/krb5.keytab" };
+    static const char *const seen[] = { "/usr",
+                                        "/usr/bin/python3",
+                                        "/bin/sh",
+                                        "/etc/alternatives/x",
+                                        "/etc/ssl/certs/a.pem",
+                                        "/etc/os-release",
+                                        "/opt/tool/bin",
+                                        "/nix/store/x",
+                                        "/etc/localtime" };
+    static const char *const not_seen[] = { "/",
+                                            "/etc",
+                                            "/etc/passwd",
+                                            "/etc/shadow",
+                                            "/etc/ssh/ssh_host_rsa_key",
+                                            "/etc/sudoers",
+                                            "/etc/ssl/private/key",
+                                            "/etc/ssl",
+                                            "/etc/gitconfig",
+                                            "/etc/npmrc",
+                                            "/etc/pip.conf",
+                                            "/etc/machine-id",
+                                            "/etc/resolv.conf",
+                                            "/etc/hosts",
+                                            "/etc/pki/tls/private/k",
+                                            "/root",
+                                            "/home/u",
+                                            "/run/docker.sock",
+                                            "/var/run",
+                                            "/tmp",
+                                            "/usrx",
+                                            "/etc/os-releasex",
+                                            "/proc/1",
+                                            "/sys",
+                                            "/dev/kmsg",
+                                            "/var/lib/dpkg/status",
+                                            "/etc/environment",
+                                            "/etc/krb5.keytab" };
     for (size_t i = 0; i < sizeof seen / sizeof *seen; i++)
         cr_assert(sr_host_path_visible(seen[i]), "%s", seen[i]);
     for (size_t i = 0; i < sizeof not_seen / sizeof *not_seen; i++)
@@ -224,9 +264,11 @@ Test(host, what_a_check_sees_of_the_host)
     for (size_t i = 0; i < sr_host_paths_n; i++) {
         cleanup_free char *clean = sr_path_clean(sr_host_paths[i].path);
         cr_assert_str_eq(clean, sr_host_paths[i].path);
-        cr_assert_eq(sr_host_paths[i].kind == SR_HOST_ETC, strncmp(clean, "/etc/", 5) == 0, "%s", clean);
+        cr_assert_eq(sr_host_paths[i].kind == SR_HOST_ETC, strncmp(clean, "/etc/", 5) == 0, "%s",
+                     clean);
         for (size_t k = 0; k < i; k++)
-            cr_assert(!sr_path_below(clean, sr_host_paths[k].path), "%s is below %s already", clean, sr_host_paths[k].path);
+            cr_assert(!sr_path_below(clean, sr_host_paths[k].path), "%s is below %s already", clean,
+                      sr_host_paths[k].path);
     }
 }
 
@@ -291,7 +333,8 @@ Test(host_cache, a_hit_does_not_read_and_a_damaged_file_is_none)
     place_remove(&p);
 }
 
-/* Written within the last two seconds: hashed each time, because the next write may have the same ctime. */
+/* Written within the last two seconds: hashed each time, because the next write may have the same
+ * ctime. */
 Test(host_cache, a_fresh_file_is_never_kept)
 {
     struct place p;

@@ -2,6 +2,7 @@
 /* Policies that are accepted: values, merge rules, provenance, what a bound layer may still do. */
 #include "base/fs.h"
 #include "base/mem.h"
+#include "engine/native/seccomp.h"
 #include "policy/builtin.h"
 #include "policy/fields.h"
 #include "sandrun/policy.h"
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PIN "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define PIN  "sha256:0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define PIN2 "sha256:ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
 
 static const char *shipped(void *ctx, const char *name, size_t *ret_len)
@@ -28,7 +29,8 @@ static const char *shipped(void *ctx, const char *name, size_t *ret_len)
 }
 
 /* The floor, then one text per layer, NULL for none. */
-static int resolve(const char *org, const char *repo, const char *cli, struct sr_policy *ret, struct sr_error *err)
+static int resolve(const char *org, const char *repo, const char *cli, struct sr_policy *ret,
+                   struct sr_error *err)
 {
     size_t floor_len = 0, n = 0;
     const char *floor = shipped(NULL, "floor", &floor_len);
@@ -38,10 +40,14 @@ static int resolve(const char *org, const char *repo, const char *cli, struct sr
     if (org)
         s[n++] = (struct sr_policy_source){ SR_LAYER_ORGANISATION, "org.json", org, strlen(org) };
     if (repo)
-        s[n++] = (struct sr_policy_source){ SR_LAYER_REPOSITORY, "sandrun.json", repo, strlen(repo) };
+        s[n++] =
+            (struct sr_policy_source){ SR_LAYER_REPOSITORY, "sandrun.json", repo, strlen(repo) };
     if (cli)
-        s[n++] = (struct sr_policy_source){ SR_LAYER_COMMAND_LINE, "command line", cli, strlen(cli) };
-    struct sr_policy_options o = { .sources = s, .n_sources = n, .preset = shipped, .home = "/home/me" };
+        s[n++] =
+            (struct sr_policy_source){ SR_LAYER_COMMAND_LINE, "command line", cli, strlen(cli) };
+    struct sr_policy_options o = {
+        .sources = s, .n_sources = n, .preset = shipped, .home = "/home/me"
+    };
     return sr_policy_resolve(&o, ret, err);
 }
 
@@ -129,7 +135,8 @@ Test(policy, every_field_is_read)
     cr_expect_not(b->executes);
     cr_expect_eq(b->rootfs, SR_ROOTFS_IMAGE);
     cr_expect_str_eq(b->rootfs_pin, "registry.example:5000/team/python@" PIN);
-    cr_expect_str_eq(b->uncontained, "reviewed by people \xe2\x80\x94 \xc3\xbc" "ber alles gelesen");
+    cr_expect_str_eq(b->uncontained, "reviewed by people \xe2\x80\x94 \xc3\xbc"
+                                     "ber alles gelesen");
     cr_expect_str_eq(b->tree_target, "/src/tree");
     cr_expect_eq(b->writes, SR_WRITES_KEEP);
     expect_strv(&b->keep, "out/junit.xml|cov");
@@ -148,7 +155,8 @@ Test(policy, every_field_is_read)
     cr_expect_str_eq(env_value(b, "B"), "two words");
     cr_expect_str_eq(env_value(b, "PYTHONDONTWRITEBYTECODE"), "0");
     cr_expect_str_eq(b->env_set[0].name, "A", "sorted by name");
-    expect_strv(&b->env_pass, "APP_PASSWORD|CI_TOKEN|GIT_AUTHOR_NAME|LANG|TOKENIZERS_PARALLELISM|TZ");
+    expect_strv(&b->env_pass,
+                "APP_PASSWORD|CI_TOKEN|GIT_AUTHOR_NAME|LANG|TOKENIZERS_PARALLELISM|TZ");
     cr_assert_eq(b->n_pass_secret, 2);
     cr_expect_str_eq(b->pass_secret[0].reason, "uploads the coverage");
     cr_expect_eq(b->limits.wall_ns, 5400000000000);
@@ -191,9 +199,11 @@ Test(policy, every_accepted_file_is_accepted)
 static const struct preset {
     const char *name, *test, *validate, *lint, *variable, *value;
 } presets[] = {
-    { "python", "python3|-m|pytest|-q", "python3|-I|-X|pycache_prefix=/tmp/pycache|-m|compileall|-q|-x|"
-                                        "/(\\.venv|venv|\\.tox|\\.nox|node_modules|\\.git)/|.",
-      "python3|-I|-W|error|-X|pycache_prefix=/tmp/pycache|-m|compileall|-q|-f|-x|/(\\.venv|venv|\\.tox|\\.nox|node_modules|\\.git)/|.",
+    { "python", "python3|-m|pytest|-q",
+      "python3|-I|-X|pycache_prefix=/tmp/pycache|-m|compileall|-q|-x|"
+      "/(\\.venv|venv|\\.tox|\\.nox|node_modules|\\.git)/|.",
+      "python3|-I|-W|error|-X|pycache_prefix=/tmp/pycache|-m|compileall|-q|-f|-x|/"
+      "(\\.venv|venv|\\.tox|\\.nox|node_modules|\\.git)/|.",
       "POETRY_VIRTUALENVS_CREATE", "false" },
     { "node", "npm|test", "npm|ls|--all", "npm|run|lint", "COREPACK_ENABLE_NETWORK", "0" },
     { "rust", "cargo|test|--offline|--locked", "cargo|check|--offline|--locked|--all-targets",
@@ -207,7 +217,8 @@ Test(policy, shipped_presets_stand_above_the_floor)
     for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
         const struct preset *e = &presets[i];
         struct sr_policy p = { 0 };
-        cleanup_free char *file = sr_asprintf("extends-%s.json", e->name), *path = sr_asprintf("preset:%s", e->name);
+        cleanup_free char *file = sr_asprintf("extends-%s.json", e->name),
+                          *path = sr_asprintf("preset:%s", e->name);
         accept_file(file, &p);
         const struct sr_binding *test = binding(&p, "Test");
         expect_strv(&test->command, e->test);
@@ -222,7 +233,8 @@ Test(policy, shipped_presets_stand_above_the_floor)
         cr_expect_eq(test->n_mounts + test->env_pass.n + test->seccomp_allow.n, 0);
         cr_expect_null(test->uncontained);
         for (size_t b = 0; b < p.n_bindings; b++)
-            cr_expect_null(env_value(&p.bindings[b], "CI"), "CI=true turns a safe abort into a wipe");
+            cr_expect_null(env_value(&p.bindings[b], "CI"),
+                           "CI=true turns a safe abort into a wipe");
         sr_policy_clear(&p);
     }
 }
@@ -230,14 +242,16 @@ Test(policy, shipped_presets_stand_above_the_floor)
 Test(policy, presets_come_in_the_order_of_naming_and_below_the_organisation)
 {
     struct sr_policy p = { 0 };
-    accept("{\"version\":1,\"bindings\":{\"Test\":{\"limits\":{\"wall\":\"5m\"}}}}", "{\"version\":1,\"extends\":[\"rust\",\"go\"]}", NULL, &p);
+    accept("{\"version\":1,\"bindings\":{\"Test\":{\"limits\":{\"wall\":\"5m\"}}}}",
+           "{\"version\":1,\"extends\":[\"rust\",\"go\"]}", NULL, &p);
     const struct sr_binding *b = binding(&p, "Test");
     expect_strv(&b->command, "go|test|./...");
     cr_expect_str_eq(env_value(b, "CARGO_NET_OFFLINE"), "true");
     cr_expect_eq(b->limits.memory_bytes, 8ull << 30, "rust's, which go does not mention");
     cr_expect_eq(b->limits.wall_ns, 300000000000, "the organisation's, above both");
     cr_assert_eq(p.n_files, 5);
-    static const char *const order[] = { "floor", "preset:rust", "preset:go", "org.json", "sandrun.json" };
+    static const char *const order[] = { "floor", "preset:rust", "preset:go", "org.json",
+                                         "sandrun.json" };
     for (size_t i = 0; i < p.n_files; i++)
         cr_expect_str_eq(p.files[i].path, order[i]);
     cr_expect_eq(p.files[1].layer, SR_LAYER_PRESET);
@@ -248,7 +262,8 @@ Test(policy, every_field_knows_which_file_set_it)
 {
     struct sr_policy p = { 0 };
     accept("{\"version\":1,\"defaults\":{\"limits\":{\"pids\":100}}}",
-           "{\"version\":1,\"extends\":[\"python\"],\"defaults\":{\"limits\":{\"disk\":\"1GiB\"}},\"bindings\":{\"Test\":{\"limits\":{\"wall\":\"9m\"}}}}",
+           "{\"version\":1,\"extends\":[\"python\"],\"defaults\":{\"limits\":{\"disk\":\"1GiB\"}},"
+           "\"bindings\":{\"Test\":{\"limits\":{\"wall\":\"9m\"}}}}",
            "{\"bindings\":{\"Test\":{\"limits\":{\"cpus\":1}}}}", &p);
     const struct sr_binding *b = binding(&p, "Test"), *lint = binding(&p, "Lint");
     cr_expect_str_eq(set_by(&p, b, SR_FIELD_LIMIT_MEMORY), "floor");
@@ -268,12 +283,17 @@ Test(policy, every_field_knows_which_file_set_it)
 Test(policy, lists_that_append_add_and_the_rest_replaces)
 {
     struct sr_policy p = { 0 };
-    accept("{\"version\":1,\"defaults\":{\"env\":{\"set\":{\"A\":\"1\",\"B\":\"1\"},\"pass\":[\"LANG\"]},\"tree\":{\"protect\":[\"x\"],\"keep\":[\"k\"]},"
-           "\"mounts\":[{\"source\":\"/opt/a\"},{\"source\":\"/opt/b\"}],\"seccomp\":{\"allow\":[\"debug\"],\"reason\":\"for all\"},"
+    accept("{\"version\":1,\"defaults\":{\"env\":{\"set\":{\"A\":\"1\",\"B\":\"1\"},\"pass\":["
+           "\"LANG\"]},\"tree\":{\"protect\":[\"x\"],\"keep\":[\"k\"]},"
+           "\"mounts\":[{\"source\":\"/opt/a\"},{\"source\":\"/opt/"
+           "b\"}],\"seccomp\":{\"allow\":[\"debug\"],\"reason\":\"for all\"},"
            "\"rootfs\":{\"host\":\"" PIN "\"},\"uncontained\":\"an old habit\"}}",
-           "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"env\":{\"set\":{\"B\":\"2\",\"C\":\"2\"},\"pass\":[\"TZ\",\"LANG\"]},"
-           "\"tree\":{\"protect\":[\"x\",\"y\"],\"keep\":[\"l\"]},\"mounts\":[{\"source\":\"/srv\",\"target\":\"/opt/a\"}],"
-           "\"seccomp\":{\"allow\":[]},\"rootfs\":{\"image\":\"i@" PIN2 "\"},\"uncontained\":null}}}",
+           "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"env\":{\"set\":{\"B\":"
+           "\"2\",\"C\":\"2\"},\"pass\":[\"TZ\",\"LANG\"]},"
+           "\"tree\":{\"protect\":[\"x\",\"y\"],\"keep\":[\"l\"]},\"mounts\":[{\"source\":\"/"
+           "srv\",\"target\":\"/opt/a\"}],"
+           "\"seccomp\":{\"allow\":[]},\"rootfs\":{\"image\":\"i@" PIN2
+           "\"},\"uncontained\":null}}}",
            NULL, &p);
     const struct sr_binding *b = binding(&p, "Test");
     cr_expect_str_eq(env_value(b, "A"), "1");
@@ -296,7 +316,8 @@ Test(policy, a_stronger_files_defaults_stand_above_a_weaker_files_binding)
 {
     struct sr_policy p = { 0 };
     accept("{\"version\":1,\"bindings\":{\"Test\":{\"limits\":{\"wall\":\"1m\"}}}}",
-           "{\"version\":1,\"defaults\":{\"limits\":{\"wall\":\"2m\"}},\"bindings\":{\"Test\":{\"command\":[\"a\"]},\"Own\":{\"command\":[\"b\"],"
+           "{\"version\":1,\"defaults\":{\"limits\":{\"wall\":\"2m\"}},\"bindings\":{\"Test\":{"
+           "\"command\":[\"a\"]},\"Own\":{\"command\":[\"b\"],"
            "\"limits\":{\"wall\":\"3m\"}}}}",
            NULL, &p);
     cr_expect_eq(binding(&p, "Test")->limits.wall_ns, 120000000000);
@@ -306,10 +327,14 @@ Test(policy, a_stronger_files_defaults_stand_above_a_weaker_files_binding)
 
 /* Over a repository that opens everything: each of these closes one thing, and is let through. */
 static const char open_repo[] =
-    "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"executes\":false,\"rootfs\":{\"host\":\"" PIN "\"},\"uncontained\":\"it was so\","
-    "\"tree\":{\"writes\":\"direct\",\"keep\":[\"a\",\"b\"]},\"mounts\":[{\"source\":\"/opt\",\"readonly\":false,\"reason\":\"a cache\"}],"
-    "\"network\":{\"host\":\"downloads\"},\"env\":{\"set\":{\"A\":\"1\"},\"pass\":[\"LANG\"],\"pass_secret\":{\"A_TOKEN\":\"uploads\"}},"
-    "\"seccomp\":{\"allow\":[\"debug\",\"userns\"],\"reason\":\"strace\"},\"on_repair\":\"report\",\"on_mismatch\":\"report\"}}}";
+    "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"executes\":false,\"rootfs\":{"
+    "\"host\":\"" PIN "\"},\"uncontained\":\"it was so\","
+    "\"tree\":{\"writes\":\"direct\",\"keep\":[\"a\",\"b\"]},\"mounts\":[{\"source\":\"/"
+    "opt\",\"readonly\":false,\"reason\":\"a cache\"}],"
+    "\"network\":{\"host\":\"downloads\"},\"env\":{\"set\":{\"A\":\"1\"},\"pass\":[\"LANG\"],"
+    "\"pass_secret\":{\"A_TOKEN\":\"uploads\"}},"
+    "\"seccomp\":{\"allow\":[\"debug\",\"userns\"],\"reason\":\"strace\"},\"on_repair\":\"report\","
+    "\"on_mismatch\":\"report\"}}}";
 
 static const char *const tightenings[] = {
     "\"executes\":true",
@@ -336,7 +361,8 @@ static const char *const tightenings[] = {
     "\"seccomp\":{\"allow\":[]}",
     "\"on_repair\":\"fail\"",
     "\"on_mismatch\":\"block\"",
-    "\"limits\":{\"wall\":\"10m\",\"memory\":\"1GiB\",\"pids\":2,\"cpus\":0.1,\"output\":\"1KiB\",\"disk\":\"1MiB\",\"files\":16,\"idle\":\"1s\"}",
+    "\"limits\":{\"wall\":\"10m\",\"memory\":\"1GiB\",\"pids\":2,\"cpus\":0.1}",
+    "\"limits\":{\"output\":\"1KiB\",\"disk\":\"1MiB\",\"files\":16,\"idle\":\"1s\"}",
 };
 
 Test(policy, a04_the_command_line_may_tighten_each_field)
@@ -352,10 +378,12 @@ Test(policy, a04_the_command_line_may_tighten_each_field)
 
 Test(policy, a04_a_locked_field_may_be_tightened_by_the_repository)
 {
-    static const char lock_all[] = "{\"version\":1,\"lock\":[\"limits\",\"network\",\"tree\",\"env\",\"on_repair\",\"Test.mounts\"]}";
+    static const char lock_all[] = "{\"version\":1,\"lock\":[\"limits\",\"network\",\"tree\","
+                                   "\"env\",\"on_repair\",\"Test.mounts\"]}";
     struct sr_policy p = { 0 };
     accept(lock_all,
-           "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"limits\":{\"wall\":\"1m\"},\"tree\":{\"writes\":\"none\",\"protect\":[\"x\"]}},"
+           "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"limits\":{\"wall\":\"1m\"}"
+           ",\"tree\":{\"writes\":\"none\",\"protect\":[\"x\"]}},"
            "\"Other\":{\"command\":[\"b\"],\"mounts\":[{\"source\":\"/opt\"}]}}}",
            NULL, &p);
     cr_expect_eq(binding(&p, "Test")->limits.wall_ns, 60000000000);
@@ -363,18 +391,60 @@ Test(policy, a04_a_locked_field_may_be_tightened_by_the_repository)
     sr_policy_clear(&p);
 }
 
+Test(policy, a04_a_preset_that_the_repository_names_does_not_open_a_lock)
+{
+    struct sr_policy p = { 0 };
+    static const char repo[] = "{\"version\":1,\"extends\":[\"rust\"]}";
+    accept("{\"version\":1,\"lock\":[\"limits\"]}", repo, NULL, &p);
+    const struct sr_binding *b = binding(&p, "Test");
+    cr_expect_eq(b->limits.memory_bytes, 4ull << 30);
+    cr_expect_str_eq(set_by(&p, b, SR_FIELD_LIMIT_MEMORY), "floor");
+    expect_strv(&b->command, "cargo|test|--offline|--locked");
+    sr_policy_clear(&p);
+    accept("{\"version\":1,\"extends\":[\"rust\"],\"lock\":[\"limits\"]}", repo, NULL, &p);
+    cr_expect_eq(binding(&p, "Test")->limits.memory_bytes, 8ull << 30,
+                 "named by the organisation itself");
+    sr_policy_clear(&p);
+}
+
+Test(policy, long_lists_are_refused_before_they_cost_time)
+{
+    static const char *const lists[] = { "\"tree\":{\"keep\":[", "\"tree\":{\"protect\":[",
+                                         "\"env\":{\"pass\":[", "\"network\":{\"allow\":[" };
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        cleanup_buf struct sr_buf b = SR_BUF(1 << 20);
+        struct sr_policy p = { 0 };
+        struct sr_error err = { 0 };
+        sr_buf_printf(&b, "{\"version\":1,\"bindings\":{\"A\":{\"command\":[\"a\"],%s", lists[i]);
+        for (int n = 0; n < 1100; n++)
+            sr_buf_printf(&b, "%s\"A%d%s\"", n ? "," : "", n, i == 3 ? ":1" : "");
+        sr_buf_puts(&b, "]}}}}");
+        cr_expect(resolve(NULL, b.data, NULL, &p, &err) < 0);
+        cr_expect_str_eq(err.code, "policy.invalid.range", "%s: %s", lists[i], err.text);
+        sr_policy_clear(&p);
+    }
+}
+
 Test(policy, a_refusal_says_what_to_do)
 {
     struct sr_policy p = { 0 };
     struct sr_error err = { 0 };
-    cr_assert(resolve(NULL, "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"rootfs\":{\"image\":\"python:3.11\"}}}}", NULL, &p, &err) < 0);
+    cr_assert(resolve(NULL,
+                      "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"rootfs\":{"
+                      "\"image\":\"python:3.11\"}}}}",
+                      NULL, &p, &err) < 0);
     cr_expect_str_eq(err.hint, "pin it: sandrun image pin python:3.11");
     sr_error_clear(&err);
-    cr_assert(resolve(NULL, "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"limits\":{\"wal\":\"1m\"}}}}", NULL, &p, &err) < 0);
+    cr_assert(resolve(NULL,
+                      "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"limits\":{"
+                      "\"wal\":\"1m\"}}}}",
+                      NULL, &p, &err) < 0);
     cr_expect_str_eq(err.hint, "did you mean \"limits.wall\"?");
     sr_error_clear(&err);
     cr_assert(resolve("{\"version\":1,\"lock\":[\"limits.wall\"]}",
-                      "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"limits\":{\"wall\":\"1h\"}}}}", NULL, &p, &err) < 0);
+                      "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"limits\":{"
+                      "\"wall\":\"1h\"}}}}",
+                      NULL, &p, &err) < 0);
     cr_expect_not_null(strstr(err.text, "org.json"), "%s", err.text);
 }
 
@@ -382,7 +452,8 @@ Test(policy, near_names_are_suggested)
 {
     struct sr_policy p = { 0 };
     accept(NULL, "{\"version\":1,\"extends\":[\"c\"]}", NULL, &p);
-    cleanup_free char *near = sr_policy_near(&p, "test"), *typo = sr_policy_near(&p, "Tets"), *none = sr_policy_near(&p, "Deploy");
+    cleanup_free char *near = sr_policy_near(&p, "test"), *typo = sr_policy_near(&p, "Tets"),
+                      *none = sr_policy_near(&p, "Deploy");
     cr_expect_str_eq(near, "Test");
     cr_expect_str_eq(typo, "Test");
     cr_expect_str_eq(none, "");
@@ -392,10 +463,25 @@ Test(policy, near_names_are_suggested)
 
 Test(policy, names_of_secrets_are_told_from_others)
 {
-    static const char *const secret[] = { "GITHUB_TOKEN", "npm_token", "X_AUTH", "MY_SECRET_THING", "AWS_PROFILE", "API_KEY", "DB_PASS" };
-    static const char *const plain[] = { "LANG", "TZ", "GIT_AUTHOR_NAME", "TOKENIZERS_PARALLELISM", "PATH", "COMPASSION", "MONKEY", "TERM" };
+    static const char *const secret[] = { "GITHUB_TOKEN", "npm_token", "X_AUTH", "MY_SECRET_THING",
+                                          "AWS_PROFILE",  "API_KEY",   "DB_PASS" };
+    static const char *const plain[] = {
+        "LANG", "TZ",         "GIT_AUTHOR_NAME", "TOKENIZERS_PARALLELISM",
+        "PATH", "COMPASSION", "MONKEY",          "TERM"
+    };
     for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
         cr_expect(sr_policy_secret_name(secret[i]), "%s", secret[i]);
     for (size_t i = 0; i < sizeof plain / sizeof *plain; i++)
         cr_expect_not(sr_policy_secret_name(plain[i]), "%s", plain[i]);
+}
+
+Test(policy, filter_groups_are_those_of_the_engine)
+{
+    const char *const *engine = sr_seccomp_groups();
+    size_t n = 0;
+    for (; engine[n]; n++) {
+        cr_assert_not_null(sr_policy_seccomp_groups[n]);
+        cr_expect_str_eq(sr_policy_seccomp_groups[n], engine[n]);
+    }
+    cr_expect_null(sr_policy_seccomp_groups[n]);
 }

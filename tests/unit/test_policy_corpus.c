@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The must-refuse corpus: each policy of tests/policies/refuse is refused, with its code, at its place. */
+/* The must-refuse corpus: each policy of tests/policies/refuse is refused, with its code, at its
+ * place. */
 #include "base/fs.h"
 #include "base/mem.h"
 #include "policy/builtin.h"
@@ -13,9 +14,10 @@
 #include <string.h>
 
 /*
- * NAME.json is the repository's file over the shipped floor; its first line says "// expect: CODE at LINE:COLUMN", or
- * NAME.expect beside it says "CODE at LINE:COLUMN" where a comment cannot stand first. A directory is a stack of layers:
- * org.json, repo.json, cli.json, presets/NAME.json; its expect ends in " in FILE".
+ * NAME.json is the repository's file over the shipped floor; its first line says "// expect: CODE
+ * at LINE:COLUMN", or NAME.expect beside it says "CODE at LINE:COLUMN" where a comment cannot stand
+ * first. A directory is a stack of layers: org.json, repo.json, cli.json, presets/NAME.json; its
+ * expect ends in " in FILE".
  */
 enum { CASES_MIN = 75, TEXT_MAX = 64 * 1024 };
 
@@ -95,15 +97,18 @@ static void judge(const char *name, const struct expected *e, const struct sr_po
     int r = sr_policy_resolve(o, &p, &err);
     cr_expect(r < 0, "%s: accepted", name);
     cr_expect_str_eq(err.code, e->code, "%s: %s (%s), not %s", name, err.code, err.text, e->code);
-    cr_expect(strncmp(err.text, place, strlen(place)) == 0, "%s: \"%s\" does not stand at %s", name, err.text, place);
+    cr_expect(strncmp(err.text, place, strlen(place)) == 0, "%s: \"%s\" does not stand at %s", name,
+              err.text, place);
     cr_expect_null(p.bindings);
     sr_policy_clear(&p);
 }
 
-static void add(struct sr_policy_source *s, size_t *n, enum sr_layer layer, const char *path, const char *text, size_t len)
+static void add(struct sr_policy_source *s, size_t *n, enum sr_layer layer, const char *path,
+                const char *text, size_t len)
 {
     if (text)
-        s[(*n)++] = (struct sr_policy_source){ .layer = layer, .path = path, .text = text, .len = len };
+        s[(*n)++] =
+            (struct sr_policy_source){ .layer = layer, .path = path, .text = text, .len = len };
 }
 
 static void judge_file(const char *name)
@@ -112,7 +117,8 @@ static void judge_file(const char *name)
     struct texts t = { 0 };
     struct sr_policy_source s[2];
     size_t n = 0, len = 0;
-    cleanup_free char *sidecar = sr_asprintf("%.*s.expect", (int)(strlen(name) - strlen(".json")), name);
+    cleanup_free char *sidecar =
+        sr_asprintf("%.*s.expect", (int)(strlen(name) - strlen(".json")), name);
     const char *floor = builtin("floor", &len);
     add(s, &n, SR_LAYER_FLOOR, "floor", floor, len);
     const char *text = slurp(&t, corpus(), name, &len);
@@ -123,7 +129,12 @@ static void judge_file(const char *name)
     cr_assert_not_null(said, "%s does not say what it expects", name);
     struct expected e = parse_expected(name, said);
     snprintf(e.file, sizeof e.file, "%s", name);
-    judge(name, &e, &(struct sr_policy_options){ .sources = s, .n_sources = n, .preset = find_preset, .preset_ctx = &t, .home = "/home/me" });
+    judge(name, &e,
+          &(struct sr_policy_options){ .sources = s,
+                                       .n_sources = n,
+                                       .preset = find_preset,
+                                       .preset_ctx = &t,
+                                       .home = "/home/me" });
     texts_clear(&t);
 }
 
@@ -149,7 +160,12 @@ static void judge_directory(const char *name)
     cr_assert_not_null(said, "%s does not say what it expects", name);
     struct expected e = parse_expected(name, said);
     cr_assert(e.file[0] && n > 1, "%s names no file", name);
-    judge(name, &e, &(struct sr_policy_options){ .sources = s, .n_sources = n, .preset = find_preset, .preset_ctx = &t, .home = "/home/me" });
+    judge(name, &e,
+          &(struct sr_policy_options){ .sources = s,
+                                       .n_sources = n,
+                                       .preset = find_preset,
+                                       .preset_ctx = &t,
+                                       .home = "/home/me" });
     texts_clear(&t);
 }
 

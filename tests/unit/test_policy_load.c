@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define WALL(t) "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"limits\":{\"wall\":\"" t "\"}}}}"
+#define WALL(t)                                                                                    \
+    "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"limits\":{\"wall\":\"" t "\"}}}" \
+                                                                                           "}"
 
 /* root holds tree/ and org/; everything is below one directory that goes at the end. */
 static char root[256], tree[300], org[300];
@@ -40,12 +42,14 @@ static void put(const char *dir, const char *name, const char *text)
 {
     cleanup_free char *path = sr_asprintf("%s/%s", dir, name);
     struct sr_error err = { 0 };
-    cr_assert(sr_file_write_at(AT_FDCWD, path, text, strlen(text), 0644, &err) == 0, "%s", err.text);
+    cr_assert(sr_file_write_at(AT_FDCWD, path, text, strlen(text), 0644, &err) == 0, "%s",
+              err.text);
 }
 
 static void commit(void)
 {
-    cleanup_free char *line = sr_asprintf("cd '%s' && git init -q -b main . && git add -A && git -c user.name=t -c user.email=t@example.invalid "
+    cleanup_free char *line = sr_asprintf("cd '%s' && git init -q -b main . && git add -A && git "
+                                          "-c user.name=t -c user.email=t@example.invalid "
                                           "commit -q --no-gpg-sign -m x",
                                           tree);
     cr_assert_eq(system(line), 0, "git is needed by this test");
@@ -84,8 +88,11 @@ Test(policy_load, the_trees_own_file_over_organisation_and_floor)
     put(org, "10-a.json", "{\"version\":1,\"defaults\":{\"limits\":{\"pids\":10,\"files\":1000}}}");
     put(org, ".hidden.json", "not even JSON");
     put(org, "README", "nor this");
-    cr_assert(load(&(struct sr_policy_request){ .overrides = "{\"bindings\":{\"Test\":{\"limits\":{\"wall\":\"2m\"}}}}" }, &l, &err) == 0, "%s",
-              err.text);
+    cr_assert(load(
+                  &(struct sr_policy_request){
+                      .overrides = "{\"bindings\":{\"Test\":{\"limits\":{\"wall\":\"2m\"}}}}" },
+                  &l, &err) == 0,
+              "%s", err.text);
     const struct sr_binding *b = sr_policy_binding(&l.policy, "Test");
     cr_expect_eq(wall(&l), 120);
     cr_expect_eq(b->limits.pids, 20, "20-b comes after 10-a");
@@ -100,7 +107,8 @@ Test(policy_load, the_trees_own_file_over_organisation_and_floor)
 
 Test(policy_load, what_cannot_be_read_is_never_skipped)
 {
-    cleanup_free char *file = sr_asprintf("%s/sandrun.json", tree), *link = sr_asprintf("%s/10-a.json", org);
+    cleanup_free char *file = sr_asprintf("%s/sandrun.json", tree),
+                      *link = sr_asprintf("%s/10-a.json", org);
     refused(&(struct sr_policy_request){ 0 }, "policy.missing");
     cr_assert(symlink("/etc/hostname", file) == 0);
     refused(&(struct sr_policy_request){ 0 }, "policy.unreadable");
@@ -127,7 +135,8 @@ Test(policy_load, a_directory_of_shipped_policies_replaces_the_built_in_ones)
     put(root, "floor.json", "{\"version\":1,\"defaults\":{\"limits\":{\"pids\":7}}}");
     refused(&(struct sr_policy_request){ .policy_dir = root }, "policy.invalid.unknown_preset");
     put(root, "mine.json", WALL("4m"));
-    cr_assert(load(&(struct sr_policy_request){ .policy_dir = root }, &l, &err) == 0, "%s", err.text);
+    cr_assert(load(&(struct sr_policy_request){ .policy_dir = root }, &l, &err) == 0, "%s",
+              err.text);
     cr_expect_eq(wall(&l), 240);
     cr_expect_eq(sr_policy_binding(&l.policy, "Test")->limits.pids, 7);
     sr_policy_loaded_clear(&l);
@@ -147,7 +156,9 @@ Test(policy_load, a04_staged_takes_the_commit_and_reports_the_edit)
     cr_expect_str_eq(l.policy.files[1].path, "HEAD:sandrun.json");
     sr_policy_loaded_clear(&l);
 
-    put(tree, "sandrun.json", "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"uncontained\":\"a model says so\"}}}");
+    put(tree, "sandrun.json",
+        "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"uncontained\":\"a model says "
+        "so\"}}}");
     cr_assert(load(&req, &l, &err) == 0, "%s", err.text);
     cr_expect(l.trusted && l.edited);
     cr_expect_eq(wall(&l), 180);
@@ -164,9 +175,12 @@ Test(policy_load, a04_staged_takes_the_commit_and_reports_the_edit)
 
 Test(policy_load, a04_staged_without_a_trusted_source_is_refused)
 {
-    cleanup_free char *inside = sr_asprintf("%s/other.json", tree), *link_in = sr_asprintf("%s/link.json", tree);
-    cleanup_free char *link_out = sr_asprintf("%s/link.json", root), *outside = sr_asprintf("%s/policy.json", root);
-    cleanup_free char *dir_link = sr_asprintf("%s/dir", root), *through = sr_asprintf("%s/dir/other.json", root);
+    cleanup_free char *inside = sr_asprintf("%s/other.json", tree),
+                      *link_in = sr_asprintf("%s/link.json", tree);
+    cleanup_free char *link_out = sr_asprintf("%s/link.json", root),
+                      *outside = sr_asprintf("%s/policy.json", root);
+    cleanup_free char *dir_link = sr_asprintf("%s/dir", root),
+                      *through = sr_asprintf("%s/dir/other.json", root);
     cleanup_free char *dots = sr_asprintf("%s/org/../tree/other.json", root);
     put(tree, "sandrun.json", WALL("3m"));
     put(tree, "other.json", WALL("3m"));
@@ -175,14 +189,16 @@ Test(policy_load, a04_staged_without_a_trusted_source_is_refused)
     refused(&(struct sr_policy_request){ .staged = true, .ref = "HEAD" }, "policy.untrusted");
     refused(&(struct sr_policy_request){ .staged = true, .file = inside }, "policy.untrusted");
     refused(&(struct sr_policy_request){ .staged = true, .file = dots }, "policy.untrusted");
-    cr_assert(symlink(outside, link_in) == 0 && symlink(inside, link_out) == 0 && symlink(tree, dir_link) == 0);
+    cr_assert(symlink(outside, link_in) == 0 && symlink(inside, link_out) == 0 &&
+              symlink(tree, dir_link) == 0);
     refused(&(struct sr_policy_request){ .staged = true, .file = link_in }, "policy.untrusted");
     refused(&(struct sr_policy_request){ .staged = true, .file = link_out }, "policy.untrusted");
     refused(&(struct sr_policy_request){ .staged = true, .file = through }, "policy.untrusted");
 
     struct sr_policy_loaded l;
     struct sr_error err = { 0 };
-    cr_assert(load(&(struct sr_policy_request){ .staged = true, .file = outside }, &l, &err) == 0, "%s", err.text);
+    cr_assert(load(&(struct sr_policy_request){ .staged = true, .file = outside }, &l, &err) == 0,
+              "%s", err.text);
     cr_expect(l.trusted);
     cr_expect_eq(wall(&l), 360);
     sr_policy_loaded_clear(&l);

@@ -23,8 +23,10 @@ Test(policy_schema, names_every_field_with_its_sentence_and_default)
     struct sr_error err = { 0 };
     cleanup_json_doc struct sr_json doc = { 0 };
     cleanup_free char *text = sr_policy_schema();
-    cr_assert(sr_json_parse("schema", text, strlen(text), 1 << 20, SR_JSON_STRICT, &doc, &err) == 0, "%s", err.text);
-    cr_expect_str_eq(sr_json_string(doc.root, "$schema"), "https://json-schema.org/draft/2020-12/schema");
+    cr_assert(sr_json_parse("schema", text, strlen(text), 1 << 20, SR_JSON_STRICT, &doc, &err) == 0,
+              "%s", err.text);
+    cr_expect_str_eq(sr_json_string(doc.root, "$schema"),
+                     "https://json-schema.org/draft/2020-12/schema");
     const cJSON *binding = sr_json_get(sr_json_get(doc.root, "$defs"), "binding");
     for (int f = 0; f < SR_FIELD_COUNT; f++) {
         const cJSON *s = schema_of(binding, sr_field_path((enum sr_field)f));
@@ -43,7 +45,8 @@ Test(policy_schema, every_row_of_the_table_is_whole)
     for (int f = 0; f < SR_FIELD_COUNT; f++) {
         const struct sr_policy_field *row = &sr_policy_fields[f];
         cr_assert_not_null(row->path, "row %d", f);
-        cr_expect(row->type && row->type->parse && row->type->merge && row->type->tightens, "%s", row->path);
+        cr_expect(row->type && row->type->parse && row->type->merge && row->type->tightens, "%s",
+                  row->path);
         cr_expect(row->doc && row->doc[strlen(row->doc) - 1] == '.', "%s: a sentence", row->path);
         cr_expect(row->values && row->schema && row->tighter, "%s", row->path);
         cr_expect(!row->from == !row->looseness, "%s", row->path);
@@ -63,7 +66,8 @@ Test(policy_schema, markdown_has_a_row_of_six_cells_per_field)
             bars += *p == '|' && (p == line || p[-1] != '\\');
         cr_expect_eq(bars, 7, "%s", line);
         if (rows >= 2) {
-            cleanup_free char *start = sr_asprintf("| `%s` |", sr_field_path((enum sr_field)(rows - 2)));
+            cleanup_free char *start =
+                sr_asprintf("| `%s` |", sr_field_path((enum sr_field)(rows - 2)));
             cr_expect(strncmp(line, start, strlen(start)) == 0, "%s", line);
         }
         rows++;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""json.py FILE PATH: the value at a dotted path ("verdict.reason", "refusals.0.code", "changes.*.path"); strings bare,
+"""field.py FILE PATH: the value at a dotted path ("verdict.reason", "refusals.0.code", "changes.*.path"); strings bare,
 else compact JSON; a "*" prints one line an element. A path that is not there: exit 1 and "(absent)"."""
 import json
 import sys
