@@ -90,6 +90,38 @@ static bool drifts_judge(const struct repro *r)
     return !refused;
 }
 
+static cJSON *drifts_json(const struct repro *r)
+{
+    cJSON *list = sr_json_array();
+    for (size_t i = 0; i < r->drifts.n; i++) {
+        const struct cli_drift *d = &r->drifts.v[i];
+        cJSON *o = sr_json_object(), *examples = sr_json_array();
+        for (size_t k = 0; k < d->examples.n; k++)
+            sr_json_append_string(examples, d->examples.v[k]);
+        sr_json_add_string(o, "code", d->code);
+        sr_json_add_string(o, "text", d->text);
+        sr_json_add_string(o, "recorded", d->before);
+        sr_json_add_string(o, "here", d->after);
+        sr_json_add(o, "examples", examples);
+        sr_json_add_bool(o, "allowed", drift_allowed(r, d));
+        sr_json_append(list, o);
+    }
+    return list;
+}
+
+static int blocked(const struct repro *r)
+{
+    cleanup_json cJSON *out = NULL;
+    if (!cli_flag(r->args, "json"))
+        return SR_EXIT_BLOCKED;
+    out = sr_json_object();
+    sr_json_add_bool(out, "same", false);
+    sr_json_add(out, "drift", drifts_json(r));
+    sr_json_add(out, "differences", sr_json_array());
+    sr_json_add(out, "record", cJSON_CreateNull());
+    return cli_json(out, SR_EXIT_BLOCKED);
+}
+
 static void compare_print(const struct sr_run_result *result, const struct sr_strv *lines,
                           const char *id)
 {
@@ -104,13 +136,15 @@ static void compare_print(const struct sr_run_result *result, const struct sr_st
     (void)cli_page_flush(&p);
 }
 
-static int compare_json(const struct sr_run_result *result, const struct sr_strv *lines, int status)
+static int compare_json(const struct repro *r, const struct sr_run_result *result,
+                        const struct sr_strv *lines, int status)
 {
     cleanup_json cJSON *out = sr_json_object();
     cJSON *differences = sr_json_array();
     for (size_t i = 0; i < lines->n; i++)
         sr_json_append_string(differences, lines->v[i]);
     sr_json_add_bool(out, "same", lines->n == 0);
+    sr_json_add(out, "drift", drifts_json(r));
     sr_json_add(out, "differences", differences);
     sr_json_add(out, "record", cJSON_Duplicate(result->record, 1));
     return cli_json(out, status);
@@ -143,7 +177,7 @@ static int repro_run(struct repro *r)
     } else {
         compare_print(&result, &lines, cli_string_at(r->doc.root, "id"));
         status = compare_status(&result, &lines);
-        status = json ? compare_json(&result, &lines, status) : status;
+        status = json ? compare_json(r, &result, &lines, status) : status;
     }
     sr_run_result_clear(&result);
     return status;
@@ -171,7 +205,7 @@ int cli_repro(const struct cli_args *args)
         drifts_look(&r, &err) < 0)
         status = refused_or_failed(&err);
     else if (!drifts_judge(&r))
-        status = SR_EXIT_BLOCKED;
+        status = blocked(&r);
     else
         status = repro_run(&r);
     cli_drifts_clear(&r.drifts);

@@ -30,6 +30,25 @@ static int copy_write(const struct cli_record_file *file, const struct sr_run_re
     return status ? status : SR_EXIT_SANDBOX;
 }
 
+/* A run that came to no plan has no record; a machine still gets one document with the answer. */
+static int answer_json(const struct sr_run_result *r, int status)
+{
+    cleanup_json cJSON *out = NULL;
+    if (r->record)
+        return cli_json(r->record, status);
+    out = sr_json_object();
+    cJSON *error = sr_json_object();
+    sr_json_add_string(error, "code", r->error.code);
+    sr_json_add_string(error, "text", r->error.text);
+    sr_json_add_string(error, "hint", r->error.hint);
+    sr_json_add_string(out, "status", sr_status_name(r->verdict.status));
+    sr_json_add_string(out, "reason", r->verdict.reason);
+    sr_json_add_bool(out, "decided", r->verdict.decided);
+    sr_json_add_u64(out, "exit", (uint64_t)r->verdict.exit);
+    sr_json_add(out, "error", error);
+    return cli_json(out, status);
+}
+
 int cli_run(const struct cli_args *args)
 {
     cleanup_request struct cli_request request = { 0 };
@@ -48,8 +67,8 @@ int cli_run(const struct cli_args *args)
     sr_run(&request.req, &result);
     verdict_print(&result, request.req.binding, cli_flag(args, "quiet"));
     status = copy_write(&file, &result, result.verdict.exit);
-    if (json && result.record)
-        status = cli_json(result.record, status);
+    if (json)
+        status = answer_json(&result, status);
     cli_record_file_close(&file);
     sr_run_result_clear(&result);
     return status;
