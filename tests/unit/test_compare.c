@@ -54,6 +54,7 @@ Test(compare, a24_deeper_than_path_max)
     rig_sh(&r, "lower", a);
     rig_sh(&r, "upper", b);
     cleanup_free char *got = compare_text(&r);
+    cr_assert_eq(got[0], '~');
     cr_assert_eq(r.set.n, 1);
     cr_assert_eq(r.set.v[0].kind, SR_CHANGE_MODIFIED);
     rig_down(&r);
