@@ -111,10 +111,18 @@ static int direct(struct native *n, int *ret_mnt, struct sr_error *err)
 
 static int read_only(struct native *n, int *ret_mnt, struct sr_error *err)
 {
+    int made = attach_lower(n, MOUNT_ATTR_RDONLY, err);
+    if (made == 0)
+        made = native_overlay(n, "l:empty", false, ret_mnt, err);
+    if (made < 0 && refused_by_filesystem(err)) {
+        sr_error_clear(err);
+        cleanup_fd int copy = -1;
+        if (hold_by_copy(n, &copy, err) < 0)
+            return -1;
+        made = native_clone_mount(n->scratch_fd, "u", false, TREE_ATTR | MOUNT_ATTR_RDONLY, -1, ret_mnt, err);
+    }
     n->tree_mode = SR_TREE_READONLY;
-    if (attach_lower(n, MOUNT_ATTR_RDONLY, err) < 0)
-        return -1;
-    return native_overlay(n, "l:empty", false, ret_mnt, err);
+    return made;
 }
 
 static int (*const tree_modes[SR_WRITES_COUNT])(struct native *n, int *ret_mnt, struct sr_error *err) = {
