@@ -330,11 +330,11 @@ static int without_delegation(void)
         none.by_cpus != SR_BY_NONE)
         return 2;
     if (!strstr(none.weaker, "memory: ") || !strstr(none.weaker, "pids: ") ||
-        !strstr(none.weaker, "RLIMIT_AS"))
+        !strstr(none.weaker, "RLIMIT_DATA"))
         return 3;
     if (sr_limits_set_rlimits(&none, &limits) < 0)
         return 4;
-    if (!rlimit_is(RLIMIT_AS, limits.memory_bytes) || !rlimit_is(RLIMIT_NPROC, limits.pids))
+    if (!rlimit_is(RLIMIT_DATA, limits.memory_bytes) || !rlimit_is(RLIMIT_NPROC, limits.pids))
         return 5;
     cJSON *j = sr_limits_json(&none, &limits);
     const cJSON *memory = sr_json_get(j, "memory");
@@ -361,7 +361,7 @@ static int rlimits_under_cgroup(void)
     if (!rlimit_is(RLIMIT_CORE, 0) || !rlimit_is(RLIMIT_NOFILE, 1024) ||
         !rlimit_is(RLIMIT_FSIZE, 1 << 20))
         return 2;
-    return rlimit_is(RLIMIT_AS, limits.memory_bytes) || rlimit_is(RLIMIT_NPROC, limits.pids) ? 3
+    return rlimit_is(RLIMIT_DATA, limits.memory_bytes) || rlimit_is(RLIMIT_NPROC, limits.pids) ? 3
                                                                                              : 0;
 }
 

@@ -126,7 +126,6 @@ static long clone_try(unsigned long flags)
 
 static char uring_params[256];
 CALL(chmod_setuid, chmod(path_file, 04755))
-CALL(fchmodat_setgid, fchmodat(AT_FDCWD, path_file, 02755, 0))
 CALL(mknod_device, mknod(path_node, S_IFCHR | 0600, 0))
 CALL(unshare_uts, unshare(CLONE_NEWUTS))
 CALL(unshare_user, unshare(CLONE_NEWUSER))
@@ -183,7 +182,6 @@ struct attempt {
     }
 static const struct attempt attempts[] = {
     TRY(chmod_setuid, EPERM),
-    TRY(fchmodat_setgid, EPERM),
     TRY(mknod_device, EPERM),
     TRY(unshare_uts, EPERM),
     TRY(unshare_user, EPERM),

@@ -182,7 +182,7 @@ static int controller_try(struct maker *m, enum sr_controller c, bool v2, struct
 static void weaker_add(struct sr_cgroup *cg, enum sr_controller c, const char *why2,
                        const char *why1)
 {
-    static const char *const instead[] = { "RLIMIT_AS bounds each process alone instead",
+    static const char *const instead[] = { "RLIMIT_DATA bounds each process alone instead",
                                            "RLIMIT_NPROC counts all processes of the user instead",
                                            "nothing holds it" };
     size_t len = strlen(cg->weaker);

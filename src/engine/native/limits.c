@@ -45,7 +45,7 @@ int sr_limits_set_rlimits(const struct sr_cgroup *cg, const struct sr_limits *li
         { RLIMIT_CORE, true, 0, 0 },
         { RLIMIT_NOFILE, true, 1024, 524288 },
         { RLIMIT_FSIZE, limits->disk_bytes > 0, limits->disk_bytes, limits->disk_bytes },
-        { RLIMIT_AS, cg->by_memory == SR_BY_RLIMIT && limits->memory_bytes > 0,
+        { RLIMIT_DATA, cg->by_memory == SR_BY_RLIMIT && limits->memory_bytes > 0,
           limits->memory_bytes, limits->memory_bytes },
         { RLIMIT_NPROC, cg->by_pids == SR_BY_RLIMIT && limits->pids > 0, limits->pids,
           limits->pids },

@@ -29,7 +29,7 @@
  * delegated and has no processes of its own in the way; beside it, when its parent hands controllers
  * down already; as root, below the root of the hierarchy. "No internal processes" and missing
  * delegation are told apart in the text. v1: below the caller's own cgroup.
- * A limit no cgroup can hold falls to an rlimit where one exists (memory: RLIMIT_AS per process;
+ * A limit no cgroup can hold falls to an rlimit where one exists (memory: RLIMIT_DATA per process;
  * pids: RLIMIT_NPROC) and is reported as weaker. Rlimits the child sets always: core 0, nofile
  * 1024/524288, fsize.
  */
