@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -44,6 +45,7 @@ struct sr_change {
     enum sr_change_kind kind;
     enum sr_change_class cls;
     struct sr_entry_state before, after;
+    char *target; /* of a link that is new or points elsewhere now; NULL otherwise */
 };
 
 /* An environment that was deleted, rebuilt, replaced, created or changed. */
@@ -64,6 +66,13 @@ struct sr_changeset {
     struct sr_repair *repairs;
     size_t n_repairs;
     bool truncated;           /* total > n: counts are whole, the list is not */
+    char tracking[SR_ERROR_CODE_MAX]; /* why git's index could not be asked (all counted untracked); "": it could, or no git */
+    /* Private to change/: evidence that no single entry shows. */
+    size_t cap;
+    struct sr_change_mark *marks; /* directories made anew, moved into place, or gone whole */
+    size_t n_marks, cap_marks;
+    struct sr_change_rest *rest;  /* what the list has no room for, counted by directory */
+    size_t n_rest, cap_rest;
 };
 enum { SR_CHANGES_MAX = 200000 };
 
@@ -101,6 +110,10 @@ SR_CHECK int sr_tree_added(int root_fd, bool in_home, struct sr_changeset *ret, 
 /* Two directories, before and after (copy mode): same size and times are not believed, content is. */
 SR_CHECK int sr_tree_compare(int before_fd, int after_fd, struct sr_changeset *ret, struct sr_error *err);
 
+/* Copy mode, beside sr_tree_compare: which directories of the copy were removed and made anew, which two trees with the same
+ * bytes cannot show. fresh: a snapshot of the copy without content, taken before the command started. */
+SR_CHECK int sr_tree_anew(const struct sr_manifest *fresh, int after_fd, struct sr_changeset *ret, struct sr_error *err);
+
 /* ---- judging ---- */
 
 struct sr_classify_options {
@@ -115,8 +128,8 @@ SR_CHECK int sr_changes_classify(struct sr_changeset *set, const struct sr_class
 void sr_changeset_clear(struct sr_changeset *set);
 cJSON *sr_changeset_json(const struct sr_changeset *set);
 
-/* The environment table, for preflight and for the classifier: is the directory at fd an environment, and of which kind?
- * Returns its name ("venv", "node_modules", "tox", ...) or NULL. */
+/* The environment table, for preflight and for the classifier: is the directory name (a path, "." for itself) beneath dirfd
+ * an environment, and of which kind? Returns its name ("venv", "node_modules", "tox", ...) or NULL. */
 const char *sr_environment_kind(int dirfd, const char *name);
 
 #endif

@@ -11,11 +11,13 @@
  * The host fingerprint is SHA-256 over a list of lines, one per part, in this order:
  *     sandrun host fingerprint 1
  *     arch <uname machine>
- *     os-release <sha256 of /etc/os-release, links followed>
- *     packages <dpkg|rpm|apk|pacman|none> <sha256 of the package database file>
+ *     os-release <sha256 of /etc/os-release, links followed>          ("os-release absent")
+ *     packages <dpkg|rpm|apk|pacman> <sha256 of the package database file; pacman: of its sorted names>   ("packages none")
  *     tool <name as the binding spells it> <resolved path inside the root filesystem> <sha256 of its content>
  * A tool is command[0] when it names something of the root filesystem (not a path into the tree), and, when that is a
- * script, the interpreter of its first line, and so on (at most 4). Digests of unchanged files come from a cache keyed by
+ * script, the interpreter of its first line, and so on (at most 4); behind an interpreter called env also the program it is
+ * to look up. Entries of PATH inside the tree are passed over, and what leads into the tree is no tool: a pin must not move
+ * with the tree. Blanks and control characters of names are escaped. Digests of unchanged files come from a cache keyed by
  * (dev, inode, size, mtime, ctime in ns), so that verifying costs a few stats a run.
  */
 struct sr_fingerprint {

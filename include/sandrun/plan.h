@@ -26,6 +26,12 @@ struct sr_plan_env {
     enum sr_env_source source;
 };
 
+/* A name that looks like a secret and is passed all the same, with the reason the policy gives. */
+struct sr_plan_secret {
+    char *name;
+    char *reason;
+};
+
 struct sr_plan_provenance {
     char *field;  /* "limits.wall" */
     char *layer;  /* "repository" */
@@ -47,7 +53,7 @@ struct sr_plan {
     enum sr_rootfs rootfs;
     char *pin;          /* as the policy has it, NULL when absent */
     char *pin_observed; /* what this host has: the fingerprint computed now; NULL when it could not be */
-    struct sr_strv pin_lines; /* the parts of the observed fingerprint */
+    struct sr_strv pin_lines; /* the parts of the observed fingerprint; without one: why, as one line */
 
     char *tree;        /* absolute, links resolved */
     char *tree_target; /* where it stands inside */
@@ -66,6 +72,10 @@ struct sr_plan {
 
     struct sr_plan_env *env; /* sorted by name; the whole environment of the command */
     size_t n_env;
+    struct sr_strv env_pass; /* names the policy passes, whether or not the caller has them; sorted. The digest is over these:
+                              * which of them are set is a fact of the caller, not of the plan */
+    struct sr_plan_secret *pass_secret; /* passed too; sorted by name */
+    size_t n_pass_secret;
 
     struct sr_limits limits;
     struct sr_strv seccomp_allow;
@@ -104,15 +114,20 @@ struct sr_plan_request {
     int cache_dirfd;               /* digest cache of the fingerprint, -1: none */
 };
 
-/* Resolves; asks the host for the pin and the tree's owner, changes nothing. Codes: plan.tree, rootfs.unreadable, plan.path. */
+/* Resolves; asks the host for the pin and the tree's owner, changes nothing. Codes: plan.tree (the tree cannot be checked
+ * here), plan.path (a target or a mount). A pin that cannot be computed is no failure: pin_observed is NULL, the gate refuses. */
 SR_CHECK int sr_plan_build(const struct sr_plan_request *req, struct sr_plan *ret, struct sr_error *err);
 void sr_plan_clear(struct sr_plan *p);
 /* The digest: SHA-256 of sr_plan_json(p, SR_PLAN_DIGEST) in its compact spelling. */
 void sr_plan_seal(struct sr_plan *p);
 
 enum sr_plan_view {
-    SR_PLAN_DIGEST, /* what makes two plans the same: no host-observed values, digests of set values and of ARGS, names of passed ones */
-    SR_PLAN_RECORD, /* for the record and for people: the same and what was observed; values of the environment never, ARGS as count and digest */
+    /* What makes two plans the same: no host-observed values, digests of set values and of ARGS, names of passed ones. */
+    SR_PLAN_DIGEST,
+    /* {"canonical": <the digest view, so that a reader can recompute the digest>, "observed": {tree_uid tree_gid tree_mode
+     * pin_observed pin_lines git_common_dir env [{name, source}]}, "policy": {commit edited trusted files provenance}}:
+     * for the record and for people. Values of the environment never, ARGS as count and digest. */
+    SR_PLAN_RECORD,
 };
 cJSON *sr_plan_json(const struct sr_plan *p, enum sr_plan_view view);
 

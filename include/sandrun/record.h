@@ -15,7 +15,18 @@
  * Schema "sandrun.record/1". Top-level keys, always all of them, in this order:
  *   schema id binding staged status reason decided exit plan plan_digest policy pin tree preflight enforced timing usage
  *   changes attribution output cleanup
- * and "message" {text, hint} inside "reason_detail" when there is something to say to a person, "refusals" inside "enforced".
+ * and, after reason, "reason_detail" {message {text, hint}, end {kind, code, started, detail}} when there is something to say.
+ *   plan       {canonical, observed} (sandrun/plan.h), null when none was built. plan_digest is the digest of canonical, so
+ *              that a changed record shows: record.invalid.digest
+ *   policy     {commit, edited, trusted, files [{layer, path, digest}], provenance, request {file, ref, overrides: text or null}}
+ *   pin        {kind, declared, observed, verified, lines}
+ *   tree       {path, target, before, after}: {commit, index, dev, ino, taken_ns} or null
+ *   preflight  {looked, findings}
+ *   enforced   {contained, decision, uncontained, refusals [{code, text, line}], controls [{control, held, detail}], limits,
+ *              tree_mode, reached}. contained only when the gate said so and every control was seen to hold from inside
+ *   changes    sr_changeset_json, null when nothing ran
+ *   output     {stdout, stderr}: {bytes, logged, truncated, digest}
+ *   cleanup    the inventory [{kind, value, state, why}]
  * Names of environment variables, never values; the caller's ARGS as count and digest.
  */
 #define SR_RECORD_SCHEMA "sandrun.record/1"
@@ -49,10 +60,12 @@ struct sr_record_facts {
 enum sr_phase { SR_PHASE_RESOLVE, SR_PHASE_PREFLIGHT, SR_PHASE_SETUP, SR_PHASE_RUN, SR_PHASE_CHANGES, SR_PHASE_TOTAL, SR_PHASE_COUNT };
 
 cJSON *sr_record_build(const struct sr_record_facts *f);
-/* From record.json's bytes: checks the schema, every top-level key and its type. Codes: record.invalid.*, record.schema. */
+/* From record.json's bytes: checks the schema, every top-level key and its type, the plan against its digest, and what is
+ * said twice against itself. Codes: record.schema, record.invalid.json.*, .unknown_key, .missing, .type, .inconsistent, .digest. */
 SR_CHECK int sr_record_parse(const char *name, const char *text, size_t len, struct sr_json *ret, struct sr_error *err);
 
-/* Field by field; each difference is a line "status: passed -> failed". Timing, ids and usage do not count. */
+/* Field by field; each difference is a line "status: passed -> failed". Timing, ids, usage, output and what else differs by nature
+ * between two runs of the same thing (the table in compare.c) do not count. */
 SR_CHECK int sr_record_compare(const cJSON *before, const cJSON *after, struct sr_strv *ret_lines, struct sr_error *err);
 
 #endif

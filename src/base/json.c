@@ -29,11 +29,13 @@ static int compare_items(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-int sr_json_parse(const char *name, const char *text, size_t len, size_t max, enum sr_json_flags flags, struct sr_json *ret,
-                  struct sr_error *err)
+int sr_json_parse(const char *name, const char *text, size_t len, size_t max,
+                  enum sr_json_flags flags, struct sr_json *ret, struct sr_error *err)
 {
     if (len > max)
-        return sr_error_set(err, "json.size", "%s:1:1: %zu bytes are more than the %zu that are read", name, len, max);
+        return sr_error_set(err, "json.size",
+                            "%s:1:1: %zu bytes are more than the %zu that are read", name, len,
+                            max);
     cleanup_free char *copy = sr_malloc(len + 1);
     if (len)
         memcpy(copy, text, len);

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* The scanner in front of cJSON: RFC 8259 to the letter, one value per name, numbers that survive a double. */
+/* The scanner in front of cJSON: RFC 8259 to the letter, one value per name, numbers that survive a
+ * double. */
 #include "base/json_scan.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
 
-#include <float.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +57,8 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Length of the UTF-8 sequence at p (RFC 3629: no overlong form, no surrogate, nothing above U+10FFFF), 0 when there is none. */
+/* Length of the UTF-8 sequence at p (RFC 3629: no overlong form, no surrogate, nothing above
+ * U+10FFFF), 0 when there is none. */
 static size_t utf8_sequence(const unsigned char *p, size_t left)
 {
     unsigned char lo = 0x80, hi = 0xbf;
@@ -83,7 +83,8 @@ static size_t utf8_sequence(const unsigned char *p, size_t left)
     return n;
 }
 
-/* The whole text first, so that no comment and no string smuggles a byte past the rest of the scanner. */
+/* The whole text first, so that no comment and no string smuggles a byte past the rest of the
+ * scanner. */
 static int check_bytes(struct scan *s)
 {
     const unsigned char *p = (const unsigned char *)s->text;
@@ -118,7 +119,8 @@ static int skip_comment(struct scan *s)
     struct sr_json_where where = where_at(s, start);
     bool block = s->text[start + 1] == '*';
     s->pos += 2;
-    while (s->pos < s->len && (block ? peek(s) != '*' || s->text[s->pos + 1] != '/' : peek(s) != '\n')) {
+    while (s->pos < s->len &&
+           (block ? peek(s) != '*' || s->text[s->pos + 1] != '/' : peek(s) != '\n')) {
         if (peek(s) == '\n')
             newline(s);
         s->pos++;
@@ -153,7 +155,10 @@ static int hex4(const char *p)
     int v = 0;
     for (int i = 0; i < 4; i++) {
         char c = p[i];
-        int d = is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+        int d = is_digit(c)            ? c - '0'
+                : c >= 'a' && c <= 'f' ? c - 'a' + 10
+                : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                       : -1;
         if (d < 0)
             return -1; /* also the NUL at the end, so nothing behind it is read */
         v = v * 16 + d;
@@ -228,7 +233,8 @@ static int scan_string(struct scan *s, struct sr_buf *out)
         if (s->pos >= s->len)
             return refuse_at(s, start, "json.syntax", "this string has no end");
         if ((unsigned char)peek(s) < 0x20)
-            return refuse(s, "json.syntax", "a control character in a string must be written as an escape");
+            return refuse(s, "json.syntax",
+                          "a control character in a string must be written as an escape");
         if (peek(s) == '\\') {
             if (scan_escape(s, out) < 0)
                 return -1;
@@ -240,80 +246,6 @@ static int scan_string(struct scan *s, struct sr_buf *out)
     }
     s->pos++;
     return 0;
-}
-
-/* A number taken apart: 0.d1d2...dn * 10^exp, no zero at either end of the digits. */
-struct decimal {
-    char digits[20];
-    int n;
-    long exp;
-    bool long_; /* more digits than any double keeps */
-};
-
-enum { DOUBLE_DIGITS = 17 };
-
-static void decimal_digit(struct decimal *d, char c, bool before_point, int *zeros)
-{
-    if (before_point && (d->n > 0 || c != '0'))
-        d->exp++;
-    if (c == '0') { /* held back: zeros at the end say nothing */
-        if (d->n > 0)
-            (*zeros)++;
-        else if (!before_point)
-            d->exp--;
-        return;
-    }
-    if (d->n + *zeros + 1 > DOUBLE_DIGITS) {
-        d->long_ = true;
-        return;
-    }
-    for (; *zeros > 0; (*zeros)--)
-        d->digits[d->n++] = '0';
-    d->digits[d->n++] = c;
-}
-
-static struct decimal decimal_of(const char *p, const char *end)
-{
-    struct decimal d = { 0 };
-    bool before_point = true;
-    int zeros = 0;
-    for (; p < end && *p != 'e' && *p != 'E'; p++) {
-        if (*p == '.')
-            before_point = false;
-        else if (is_digit(*p))
-            decimal_digit(&d, *p, before_point, &zeros);
-    }
-    if (p < end) {
-        bool minus = *++p == '-';
-        long e = 0;
-        for (p += *p == '-' || *p == '+'; p < end; p++)
-            e = e > 100000 ? e : e * 10 + (*p - '0');
-        d.exp += minus ? -e : e;
-    }
-    return d;
-}
-
-/* True when the double nearest to d, printed with as many digits, is d again and no integer beyond 2^53-1 is meant. */
-static bool decimal_survives(const struct decimal *d)
-{
-    char text[48], again[48];
-    if (d->n == 0)
-        return true;
-    if (d->long_)
-        return false;
-    /* Without a decimal point: strtod would want the locale's. */
-    snprintf(text, sizeof text, "%.*se%ld", d->n, d->digits, d->exp - d->n);
-    double v = strtod(text, NULL);
-    if (!isfinite(v) || v > 9007199254740991.0 || v < DBL_MIN)
-        return false;
-    snprintf(again, sizeof again, "%.*e", d->n - 1, v);
-    const char *p = again;
-    for (int i = 0; i < d->n; i++, p++) {
-        p += i == 1; /* the point */
-        if (*p != d->digits[i])
-            return false;
-    }
-    return strtol(p + 1, NULL, 10) == d->exp - 1; /* p stands at 'e'; our own snprintf wrote it */
 }
 
 static void skip_digits(struct scan *s)
@@ -345,8 +277,7 @@ static int scan_number(struct scan *s)
             return refuse_at(s, where, "json.syntax", "a number wants a digit in its exponent");
         skip_digits(s);
     }
-    struct decimal d = decimal_of(s->text + start, s->text + s->pos);
-    if (s->pos - start > NUMBER_MAX || !decimal_survives(&d))
+    if (s->pos - start > NUMBER_MAX || !sr_json_number_survives(s->text + start, s->text + s->pos))
         return refuse_at(s, where, "json.number", "this number would not be read as it is written");
     return 0;
 }
@@ -373,11 +304,13 @@ static int check_keys(struct scan *s, size_t first)
     qsort_r(k, n, sizeof *k, key_compare, s->key_bytes.data);
     for (size_t i = 1; i < n; i++) {
         const char *name = s->key_bytes.data + k[i].off;
-        if (k[i].len != k[i - 1].len || memcmp(name, s->key_bytes.data + k[i - 1].off, k[i].len) != 0)
+        if (k[i].len != k[i - 1].len ||
+            memcmp(name, s->key_bytes.data + k[i - 1].off, k[i].len) != 0)
             continue;
-        return sr_error_set(s->err, "json.duplicate_key", "%s:%u:%u: the key \"%.*s\" is already set at %u:%u", s->name,
-                            k[i].where.line, k[i].where.column, (int)(k[i].len < 100 ? k[i].len : 100), name,
-                            k[i - 1].where.line, k[i - 1].where.column);
+        return sr_error_set(
+            s->err, "json.duplicate_key", "%s:%u:%u: the key \"%.*s\" is already set at %u:%u",
+            s->name, k[i].where.line, k[i].where.column, (int)(k[i].len < 100 ? k[i].len : 100),
+            name, k[i - 1].where.line, k[i - 1].where.column);
     }
     return 0;
 }
@@ -387,7 +320,8 @@ static int scan_value(struct scan *s, struct sr_json_where key);
 static int scan_member(struct scan *s)
 {
     if (peek(s) != '"')
-        return refuse(s, "json.syntax", peek(s) == '}' ? "no comma before }" : "a key in double quotes is expected");
+        return refuse(s, "json.syntax",
+                      peek(s) == '}' ? "no comma before }" : "a key in double quotes is expected");
     struct key k = { .off = s->key_bytes.len, .where = where_at(s, s->pos) };
     if (scan_string(s, &s->key_bytes) < 0)
         return -1;
@@ -417,7 +351,8 @@ static int scan_members(struct scan *s, char close)
         if (peek(s) == close)
             return 0;
         if (peek(s) != ',')
-            return refuse(s, "json.syntax", close == '}' ? "a comma or } is expected" : "a comma or ] is expected");
+            return refuse(s, "json.syntax",
+                          close == '}' ? "a comma or } is expected" : "a comma or ] is expected");
         s->pos++;
         if (skip_blanks(s) < 0)
             return -1;
@@ -450,7 +385,9 @@ static int scan_word(struct scan *s)
             return 0;
         }
     }
-    return refuse(s, "json.syntax", s->pos >= s->len ? "the text ends where a value is expected" : "a value is expected");
+    return refuse(s, "json.syntax",
+                  s->pos >= s->len ? "the text ends where a value is expected"
+                                   : "a value is expected");
 }
 
 static int scan_value(struct scan *s, struct sr_json_where key)
@@ -471,18 +408,21 @@ static int scan_value(struct scan *s, struct sr_json_where key)
 
 static int scan_text(struct scan *s)
 {
-    if (check_bytes(s) < 0 || scan_value(s, (struct sr_json_where){ 0, 0 }) < 0 || skip_blanks(s) < 0)
+    if (check_bytes(s) < 0 || scan_value(s, (struct sr_json_where){ 0, 0 }) < 0 ||
+        skip_blanks(s) < 0)
         return -1;
     if (s->pos < s->len)
         return refuse(s, "json.trailing", "something follows the end of the value");
     return 0;
 }
 
-int sr_json_scan(const char *name, char *text, size_t len, enum sr_json_flags flags, struct sr_json_place **ret, size_t *ret_n,
-                 struct sr_error *err)
+int sr_json_scan(const char *name, char *text, size_t len, enum sr_json_flags flags,
+                 struct sr_json_place **ret, size_t *ret_n, struct sr_error *err)
 {
-    struct scan s = { .name = name, .text = text, .len = len, .line = 1, .flags = flags, .err = err };
-    s.key_bytes = SR_BUF(len + 1);  /* decoding never lengthens */
+    struct scan s = {
+        .name = name, .text = text, .len = len, .line = 1, .flags = flags, .err = err
+    };
+    s.key_bytes = SR_BUF(len + 1);   /* decoding never lengthens */
     sr_buf_add(&s.key_bytes, "", 0); /* data is never NULL, also when the only keys are "" */
     int r = scan_text(&s);
     free(s.keys);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON built and written: cJSON's printer indents with tabs and spells 10^15 as 1e+15, so the writer is our own. */
+/* JSON built and written: cJSON's printer indents with tabs and spells 10^15 as 1e+15, so the
+ * writer is our own. */
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
@@ -108,7 +109,8 @@ static void write_string(struct sr_buf *b, const char *s)
     sr_buf_putc(b, '"');
 }
 
-/* Whole numbers without point or exponent, others in the fewest digits that give the same double again. */
+/* Whole numbers without point or exponent, others in the fewest digits that give the same double
+ * again. */
 static void write_number(struct sr_buf *b, double v)
 {
     char text[40];

@@ -36,19 +36,33 @@ static int fail(struct sr_error *err, const char *what, const char *id)
     return full ? sr_error_hint(err, "free some space in the state directory, or run `sandrun clean`") : -1;
 }
 
+/* UTC as YYYYMMDDhhmmss. Not gmtime: it reads /etc/localtime first, more system calls than all else that a run directory
+ * takes. The calendar is counted from a March 1st, so that a leap day is the last of its year. */
+static void format_utc(time_t now, char out[15])
+{
+    uint64_t days = (uint64_t)now / 86400 + 719468, rest = (uint64_t)now % 86400; /* since 0000-03-01 */
+    uint64_t era = days / 146097, doe = days % 146097;                            /* 400 years, day of them */
+    uint64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+    uint64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+    uint64_t month = mp < 10 ? mp + 3 : mp - 9, year = era * 400 + yoe + (month <= 2);
+    snprintf(out, 15, "%04u%02u%02u%02u%02u%02u", (unsigned)(year % 10000), (unsigned)(month % 100),
+             (unsigned)((doy - (153 * mp + 2) / 5 + 1) % 100), (unsigned)(rest / 3600 % 100), (unsigned)(rest / 60 % 60),
+             (unsigned)(rest % 60));
+}
+
 static int make_id(char id[SR_RUN_ID_MAX], struct sr_error *err)
 {
     unsigned char r[6];
+    char utc[15];
     struct timespec now;
-    struct tm tm;
     if (getrandom(r, sizeof r, 0) != (ssize_t)sizeof r)
         return fail(err, "asking the kernel for randomness for", "a run id");
     clock_gettime(CLOCK_REALTIME, &now);
-    if (!gmtime_r(&now.tv_sec, &tm) || tm.tm_year < 0 || tm.tm_year > 9999 - 1900)
-        return sr_error_set(err, "state.unusable", "making a run id: the clock is not within the years 1900 to 9999");
-    snprintf(id, SR_RUN_ID_MAX, "%04u%02u%02u%02u%02u%02u%06u%02x%02x%02x%02x%02x%02x", (unsigned)tm.tm_year + 1900,
-             (unsigned)tm.tm_mon + 1, (unsigned)tm.tm_mday, (unsigned)tm.tm_hour, (unsigned)tm.tm_min,
-             (unsigned)tm.tm_sec, (unsigned)(now.tv_nsec / 1000), r[0], r[1], r[2], r[3], r[4], r[5]);
+    if (now.tv_sec < 0)
+        return sr_error_set(err, "state.unusable", "making a run id: the clock is set before 1970");
+    format_utc(now.tv_sec, utc);
+    snprintf(id, SR_RUN_ID_MAX, "%s%06u%02x%02x%02x%02x%02x%02x", utc, (unsigned)(now.tv_nsec / 1000), r[0], r[1], r[2], r[3],
+             r[4], r[5]);
     return 0;
 }
 

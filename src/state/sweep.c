@@ -28,17 +28,29 @@ enum { STALE_TEMP_S = 60 }; /* a live file has its temporary name for microsecon
 struct sweep {
     struct sr_state *state;
     struct sr_sweep *ret;
-    char boot_id[SR_BOOT_ID_MAX];
 };
 
+/* Read when it is needed: most sweeps find nothing dead. */
+static int same_boot(const struct sr_live *live, bool *ret, struct sr_error *err)
+{
+    char now[SR_BOOT_ID_MAX];
+    if (sr_boot_id(now) < 0)
+        return sr_error_sys(err, "state.left", "reading the kernel's boot id");
+    *ret = strcmp(now, live->boot_id) == 0;
+    return 0;
+}
+
 /* The process is held by a pidfd before its start time is read, so the signal cannot meet a successor of the same pid. */
-static int undo_process(const struct sr_live_item *item, bool same_boot, struct sr_error *err)
+static int undo_process(const struct sr_live *live, const struct sr_live_item *item, struct sr_error *err)
 {
     uint64_t pid = 0;
-    if (!same_boot || item->start == 0)
+    bool same = false;
+    if (item->start == 0)
         return 0;
-    if (sr_text_u64(item->value, 2, INT32_MAX, &pid, err) < 0)
+    if (same_boot(live, &same, err) < 0 || sr_text_u64(item->value, 2, INT32_MAX, &pid, err) < 0)
         return -1;
+    if (!same)
+        return 0;
     cleanup_fd int pidfd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
     if (pidfd < 0)
         return errno == ESRCH ? 0 : sr_error_sys(err, "state.left", "opening the process %s", item->value);
@@ -60,7 +72,7 @@ static int undo(struct sweep *w, const char *id, const struct sr_live *live, con
     case SR_RESOURCE_DIRECTORY:
         return sr_remove_at(w->state->root_fd, item->value, err);
     case SR_RESOURCE_PROCESS:
-        return undo_process(item, strcmp(live->boot_id, w->boot_id) == 0, err);
+        return undo_process(live, item, err);
     case SR_RESOURCE_COUNT:
         break;
     }
@@ -154,10 +166,9 @@ int sr_state_sweep(struct sr_state *s, struct sr_sweep *ret, struct sr_error *er
     struct sweep w = { .state = s, .ret = &result };
     int fd = openat(s->live_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     cleanup_dir DIR *d = fd < 0 ? NULL : fdopendir(fd);
-    if (!d || sr_boot_id(w.boot_id) < 0) {
+    if (!d) {
         sr_error_sys(err, "state.unusable", "listing the live runs of %s", s->root);
-        if (!d)
-            sr_closep(&fd);
+        sr_closep(&fd);
         sr_sweep_clear(&result);
         return -1;
     }

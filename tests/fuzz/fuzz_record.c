@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as a record: refused with a code, or good enough to be compared with itself without a difference. */
+/* Any bytes as a record: refused with a code, or good enough to be compared with itself without a
+ * difference. */
 #include "sandrun/record.h"
 
 #include <stdlib.h>

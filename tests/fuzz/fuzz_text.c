@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Durations, sizes, numbers, and names made printable: bounded, no control byte left, and what is printed reads back. */
+/* Durations, sizes, numbers, and names made printable: bounded, no control byte left, and what is
+ * printed reads back. */
 #include "base/text.h"
 
 #include <stdlib.h>

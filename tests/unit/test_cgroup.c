@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The run's cgroups on the real kernel, whatever mix of versions it has: made, entered, exceeded, read, gone. Needs root. */
+/* The run's cgroups on the real kernel, whatever mix of versions it has: made, entered, exceeded,
+ * read, gone. Needs root. */
 #include "base/fs.h"
 #include "engine/native/cgroup.h"
 
@@ -23,7 +24,10 @@ static char base[64];
 static struct sr_state state;
 static struct sr_run_dir run;
 static struct sr_cgroup cg;
-static const struct sr_limits limits = { .memory_bytes = 64 << 20, .pids = 20, .cpus_milli = 500, .disk_bytes = 1 << 20,
+static const struct sr_limits limits = { .memory_bytes = 64 << 20,
+                                         .pids = 20,
+                                         .cpus_milli = 500,
+                                         .disk_bytes = 1 << 20,
                                          .wall_ns = 1000000000 };
 
 static void setup(void)
@@ -52,7 +56,7 @@ static void teardown(void)
         free(paths[i]);
     }
     const cJSON *item;
-    cJSON_ArrayForEach (item, run.inventory)
+    cJSON_ArrayForEach(item, run.inventory)
         cr_expect_str_eq(sr_json_string(item, "state"), "removed");
     sr_run_dir_close(&state, &run);
     sr_state_close(&state);
@@ -61,11 +65,13 @@ static void teardown(void)
 
 TestSuite(cgroup, .init = setup, .fini = teardown, .timeout = 60);
 
-/* Forks a child that enters as the engine's does; it goes on with body and exits with what that returns. */
+/* Forks a child that enters as the engine's does; it goes on with body and exits with what that
+ * returns. */
 static pid_t child_start(int (*body)(void))
 {
     int into = sr_cgroup_clone_fd(&cg);
-    struct clone_args args = { .flags = into < 0 ? 0 : CLONE_INTO_CGROUP, .exit_signal = SIGCHLD,
+    struct clone_args args = { .flags = into < 0 ? 0 : CLONE_INTO_CGROUP,
+                               .exit_signal = SIGCHLD,
                                .cgroup = (uint64_t)(into < 0 ? 0 : into) };
     pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof args);
     cr_assert_geq(pid, 0, "clone3: %s", strerror(errno));
@@ -95,8 +101,11 @@ static bool listed(const char *dir, const char *file, pid_t pid)
     return strstr(all, want) != NULL;
 }
 
+/* The alarm is for the day the code under test ends nothing: then the test fails, and leaves
+ * nobody. */
 static int body_wait(void)
 {
+    alarm(20);
     pause();
     return 0;
 }
@@ -148,7 +157,32 @@ Test(cgroup, attaching_a_process_that_is_gone_names_it)
     cr_expect(strstr(err.text, cg.dirs[0]), "%s", err.text);
 }
 
-/* How many forks until EAGAIN, the child itself being one of 20; bounded, so that a broken limit is a failure and no bomb. */
+/* No line in the inventory, no group: the second run's file can only be read. */
+Test(cgroup, nothing_is_made_that_cannot_be_noted)
+{
+    struct sr_run_dir other;
+    struct sr_error err = { 0 };
+    cr_assert_eq(sr_run_dir_create(&state, &other, &err), 0, "%s", err.text);
+    int noted = other.live_fd;
+    other.live_fd = openat(state.live_fd, other.id, O_RDONLY | O_CLOEXEC);
+    cr_assert_geq(other.live_fd, 0);
+    struct sr_cgroup none = { .n = 99 };
+    cr_expect_eq(sr_cgroup_create(&other, &limits, &none, &err), -1);
+    cr_expect(sr_error_is_set(&err));
+    cr_expect_eq(none.n, 99, "an output is not written on failure");
+    for (size_t i = 0; i < cg.n; i++) {
+        cleanup_free char *parent =
+            sr_strndup(cg.dirs[i], (size_t)(strrchr(cg.dirs[i], '/') - cg.dirs[i]));
+        cleanup_free char *path = sr_asprintf("%s/sandrun-%s", parent, other.id);
+        cr_expect_eq(access(path, F_OK), -1, "%s was made", path);
+    }
+    close(other.live_fd);
+    other.live_fd = noted;
+    sr_run_dir_close(&state, &other);
+}
+
+/* How many forks until EAGAIN, the child itself being one of 20; bounded, so that a broken limit is
+ * a failure and no bomb. */
 static int body_forks(void)
 {
     for (int i = 1; i < 60; i++) {
@@ -192,7 +226,8 @@ Test(cgroup, a14_memory_is_bounded_and_kills_counted)
     sr_cgroup_read(&cg, &u);
     cr_expect_geq(u.oom_kills, 1);
     cr_expect_eq(u.pids_refused, 0);
-    cr_expect(u.memory_peak > limits.memory_bytes / 2 && u.memory_peak <= limits.memory_bytes, "%lu", u.memory_peak);
+    cr_expect(u.memory_peak > limits.memory_bytes / 2 && u.memory_peak <= limits.memory_bytes,
+              "%lu", u.memory_peak);
 }
 
 static double seconds(void)
@@ -224,8 +259,7 @@ static int body_bomb(void)
     for (int i = 0; i < 10; i++)
         if (fork() == 0)
             setsid();
-    pause();
-    return 0;
+    return body_wait();
 }
 
 /* Members that left the session and whose parent is not us: destroy alone has to end them. */
@@ -245,7 +279,8 @@ Test(cgroup, destroy_ends_what_is_left)
     cr_expect_eq(child_end(pid), 300 + SIGKILL);
 }
 
-/* The v2 hierarchy of this kernel, with or without controllers: what clone3 and cgroup.kill do is the kernel's word. */
+/* The v2 hierarchy of this kernel, with or without controllers: what clone3 and cgroup.kill do is
+ * the kernel's word. */
 Test(cgroup, v2_clone_into_and_kill)
 {
     const char *mounts[] = { "/sys/fs/cgroup/unified", "/sys/fs/cgroup" };
@@ -258,7 +293,10 @@ Test(cgroup, v2_clone_into_and_kill)
     cr_assert(dir, "no v2 hierarchy is mounted here");
     cr_assert_eq(mkdir(dir, 0755), 0, "%s: %s", dir, strerror(errno));
     struct sr_cgroup saved = cg;
-    cg = (struct sr_cgroup){ .dirs = { dir }, .fds = { open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) }, .n = 1, .v2 = { true } };
+    cg = (struct sr_cgroup){ .dirs = { dir },
+                             .fds = { open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) },
+                             .n = 1,
+                             .v2 = { true } };
     pid_t pid = child_start(body_wait);
     cr_expect(listed(dir, "cgroup.procs", pid));
     sr_cgroup_kill(&cg);
@@ -288,18 +326,21 @@ static int without_delegation(void)
     struct sr_error err = { 0 };
     if (become_nobody() < 0 || sr_cgroup_create(&run, &limits, &none, &err) < 0)
         return 1;
-    if (none.n != 0 || none.by_memory != SR_BY_RLIMIT || none.by_pids != SR_BY_RLIMIT || none.by_cpus != SR_BY_NONE)
+    if (none.n != 0 || none.by_memory != SR_BY_RLIMIT || none.by_pids != SR_BY_RLIMIT ||
+        none.by_cpus != SR_BY_NONE)
         return 2;
-    if (!strstr(none.weaker, "memory: ") || !strstr(none.weaker, "pids: ") || !strstr(none.weaker, "RLIMIT_AS"))
+    if (!strstr(none.weaker, "memory: ") || !strstr(none.weaker, "pids: ") ||
+        !strstr(none.weaker, "RLIMIT_DATA"))
         return 3;
     if (sr_limits_set_rlimits(&none, &limits) < 0)
         return 4;
-    if (!rlimit_is(RLIMIT_AS, limits.memory_bytes) || !rlimit_is(RLIMIT_NPROC, limits.pids))
+    if (!rlimit_is(RLIMIT_DATA, limits.memory_bytes) || !rlimit_is(RLIMIT_NPROC, limits.pids))
         return 5;
     cJSON *j = sr_limits_json(&none, &limits);
     const cJSON *memory = sr_json_get(j, "memory");
     bool weaker;
-    if (strcmp(sr_json_string(memory, "by"), "rlimit") != 0 || !sr_json_bool(memory, "weaker", &weaker) || !weaker)
+    if (strcmp(sr_json_string(memory, "by"), "rlimit") != 0 ||
+        !sr_json_bool(memory, "weaker", &weaker) || !weaker)
         return 6;
     cJSON_Delete(j);
     return 0;
@@ -317,9 +358,11 @@ static int rlimits_under_cgroup(void)
 {
     if (sr_limits_set_rlimits(&cg, &limits) < 0)
         return 1;
-    if (!rlimit_is(RLIMIT_CORE, 0) || !rlimit_is(RLIMIT_NOFILE, 1024) || !rlimit_is(RLIMIT_FSIZE, 1 << 20))
+    if (!rlimit_is(RLIMIT_CORE, 0) || !rlimit_is(RLIMIT_NOFILE, 1024) ||
+        !rlimit_is(RLIMIT_FSIZE, 1 << 20))
         return 2;
-    return rlimit_is(RLIMIT_AS, limits.memory_bytes) || rlimit_is(RLIMIT_NPROC, limits.pids) ? 3 : 0;
+    return rlimit_is(RLIMIT_DATA, limits.memory_bytes) || rlimit_is(RLIMIT_NPROC, limits.pids) ? 3
+                                                                                             : 0;
 }
 
 Test(cgroup, rlimits_beside_cgroups)
@@ -332,16 +375,24 @@ Test(cgroup, rlimits_beside_cgroups)
 
 Test(cgroup, json_names_value_and_holder)
 {
-    struct sr_cgroup held = { .by_memory = SR_BY_CGROUP2, .by_pids = SR_BY_CGROUP1, .by_cpus = SR_BY_NONE };
-    struct sr_limits l = { .wall_ns = 600000000000, .memory_bytes = 2147483648, .pids = 512, .cpus_milli = 1500,
-                           .output_bytes = 16 << 20, .disk_bytes = 1 << 30 };
+    struct sr_cgroup held = { .by_memory = SR_BY_CGROUP2,
+                              .by_pids = SR_BY_CGROUP1,
+                              .by_cpus = SR_BY_NONE };
+    struct sr_limits l = { .wall_ns = 600000000000,
+                           .memory_bytes = 2147483648,
+                           .pids = 512,
+                           .cpus_milli = 1500,
+                           .output_bytes = 16 << 20,
+                           .disk_bytes = 1 << 30 };
     cJSON *j = sr_limits_json(&held, &l);
     cleanup_free char *text = sr_json_compact(j);
-    cr_expect_str_eq(text, "{\"wall\":{\"value\":\"10m\",\"by\":\"supervisor\"},\"idle\":{\"value\":null,\"by\":\"none\"},"
+    cr_expect_str_eq(text, "{\"wall\":{\"value\":\"10m\",\"by\":\"supervisor\"},\"idle\":{"
+                           "\"value\":null,\"by\":\"none\"},"
                            "\"memory\":{\"value\":\"2GiB\",\"by\":\"cgroup v2\",\"weaker\":false},"
                            "\"pids\":{\"value\":512,\"by\":\"cgroup v1\",\"weaker\":false},"
                            "\"cpus\":{\"value\":1.5,\"by\":\"none\",\"weaker\":true},"
-                           "\"output\":{\"value\":\"16MiB\",\"by\":\"supervisor\"},\"disk\":{\"value\":\"1GiB\",\"by\":\"tmpfs\"},"
+                           "\"output\":{\"value\":\"16MiB\",\"by\":\"supervisor\"},\"disk\":{"
+                           "\"value\":\"1GiB\",\"by\":\"tmpfs\"},"
                            "\"files\":{\"value\":null,\"by\":\"none\"}}");
     cJSON_Delete(j);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Layouts that the host of the tests need not have, as directories with plain files: a stand-in for the kernel's tree in what
- * is searched and written, not in what the kernel answers (EBUSY of "no internal processes" is predicted from cgroup.procs).
+ * Layouts that the host of the tests need not have, as directories with plain files: a stand-in for
+ * the kernel's tree in what is searched and written, not in what the kernel answers (EBUSY of "no
+ * internal processes" is predicted from cgroup.procs).
  */
 #include "base/fs.h"
 #include "engine/native/cgroup.h"
@@ -50,10 +51,15 @@ static char *get(const char *path)
 }
 
 /* A v2 group. type NULL: the root of the hierarchy. */
-static void group(const char *dir, const char *type, const char *controllers, const char *handed, const char *procs)
+static void group(const char *dir, const char *type, const char *controllers, const char *handed,
+                  const char *procs)
 {
-    const struct { const char *name, *text; } files[] = {
-        { "cgroup.type", type }, { "cgroup.controllers", controllers }, { "cgroup.subtree_control", handed },
+    const struct {
+        const char *name, *text;
+    } files[] = {
+        { "cgroup.type", type },
+        { "cgroup.controllers", controllers },
+        { "cgroup.subtree_control", handed },
         { "cgroup.procs", procs },
     };
     for (size_t i = 0; i < 4; i++) {
@@ -63,19 +69,23 @@ static void group(const char *dir, const char *type, const char *controllers, co
     }
 }
 
-#define V2_MOUNT "24 20 0:21 / /sys/fs/cgroup rw,nosuid shared:4 master:1 - cgroup2 cgroup2 rw,nsdelegate\n"
+#define V2_MOUNT                                                                                   \
+    "24 20 0:21 / /sys/fs/cgroup rw,nosuid shared:4 master:1 - cgroup2 cgroup2 rw,nsdelegate\n"
 
-static char *find(const char *self, const char *mounts, enum sr_controller c, bool v2, bool privileged, struct sr_buf *why)
+static char *find(const char *self, const char *mounts, enum sr_controller c, bool v2,
+                  bool privileged, struct sr_buf *why)
 {
     struct sr_cgroup_view view = { root, self, mounts, privileged };
     unsigned have;
-    cleanup_free char *path = v2 ? sr_cgroup_find_v2(&view, &have, why) : sr_cgroup_find_v1(&view, c, why);
+    cleanup_free char *path =
+        v2 ? sr_cgroup_find_v2(&view, &have, why) : sr_cgroup_find_v1(&view, c, why);
     cr_assert(!path || strncmp(path, root, strlen(root)) == 0);
     cr_assert(!v2 || (path != NULL) == (have != 0));
     return v2 && !(have & 1u << c) ? NULL : steal_ptr(&path);
 }
 
-static void expect(const char *self, const char *mounts, enum sr_controller c, bool v2, bool privileged, const char *want)
+static void expect(const char *self, const char *mounts, enum sr_controller c, bool v2,
+                   bool privileged, const char *want)
 {
     cleanup_buf struct sr_buf why = SR_BUF(1024);
     cleanup_free char *path = find(self, mounts, c, v2, privileged, &why);
@@ -83,12 +93,14 @@ static void expect(const char *self, const char *mounts, enum sr_controller c, b
     cr_expect_str_eq(path + strlen(root), want);
 }
 
-static void expect_why(const char *self, const char *mounts, enum sr_controller c, bool v2, bool privileged, const char *part)
+static void expect_why(const char *self, const char *mounts, enum sr_controller c, bool v2,
+                       bool privileged, const char *part)
 {
     cleanup_buf struct sr_buf why = SR_BUF(1024);
     cleanup_free char *path = find(self, mounts, c, v2, privileged, &why);
     cr_assert_null(path, "%s", path);
-    cr_assert(why.data && strstr(why.data, part), "\"%s\" in \"%s\"", part, why.data ? why.data : "");
+    cr_assert(why.data && strstr(why.data, part), "\"%s\" in \"%s\"", part,
+              why.data ? why.data : "");
 }
 
 Test(cgroup_find, v2_delegated_and_empty_own_group_hands_down)
@@ -105,7 +117,8 @@ Test(cgroup_find, v2_processes_in_the_way_go_beside)
     group("/sys/fs/cgroup", NULL, "cpu memory pids\n", "memory pids\n", "1\n");
     group("/sys/fs/cgroup/user/app", "domain\n", "memory pids\n", "memory pids\n", "");
     group("/sys/fs/cgroup/user/app/shell.scope", "domain\n", "memory pids\n", "", "42\n");
-    expect("0::/user/app/shell.scope\n", V2_MOUNT, SR_CTL_PIDS, true, false, "/sys/fs/cgroup/user/app");
+    expect("0::/user/app/shell.scope\n", V2_MOUNT, SR_CTL_PIDS, true, false,
+           "/sys/fs/cgroup/user/app");
     cleanup_free char *untouched = get("/sys/fs/cgroup/user/app/cgroup.subtree_control");
     cr_expect_str_eq(untouched, "memory pids\n");
 }
@@ -115,7 +128,8 @@ Test(cgroup_find, v2_parent_that_hands_nothing_down_is_not_changed)
     group("/sys/fs/cgroup", NULL, "cpu memory pids\n", "", "1\n");
     group("/sys/fs/cgroup/a", "domain\n", "memory pids\n", "", "");
     group("/sys/fs/cgroup/a/b", "domain\n", "memory pids\n", "", "42\n");
-    expect_why("0::/a/b\n", V2_MOUNT, SR_CTL_PIDS, true, false, "/sys/fs/cgroup/a does not hand all its controllers down");
+    expect_why("0::/a/b\n", V2_MOUNT, SR_CTL_PIDS, true, false,
+               "/sys/fs/cgroup/a does not hand all its controllers down");
     cleanup_free char *untouched = get("/sys/fs/cgroup/a/cgroup.subtree_control");
     cr_expect_str_eq(untouched, "");
     cleanup_free char *top = get("/sys/fs/cgroup/cgroup.subtree_control");
@@ -132,7 +146,8 @@ Test(cgroup_find, v2_root_user_falls_to_the_root_of_the_hierarchy)
     cr_expect_str_eq(written, "+memory +pids +cpu");
 }
 
-/* One process, one v2 group: a nearer directory with some of the controllers gives way to a farther one with all. */
+/* One process, one v2 group: a nearer directory with some of the controllers gives way to a farther
+ * one with all. */
 Test(cgroup_find, v2_all_controllers_are_in_one_directory)
 {
     group("/sys/fs/cgroup", NULL, "cpu memory pids\n", "cpu memory pids\n", "1\n");
@@ -145,7 +160,8 @@ Test(cgroup_find, v2_all_controllers_are_in_one_directory)
     expect_why("0::/a/b\n", V2_MOUNT, SR_CTL_CPU, true, false, "has no cpu controller");
 }
 
-/* A cgroup namespace: the mount point is the caller's own group, not the real root, and has its processes. */
+/* A cgroup namespace: the mount point is the caller's own group, not the real root, and has its
+ * processes. */
 Test(cgroup_find, v2_container_root_with_processes_says_so)
 {
     group("/sys/fs/cgroup", "domain\n", "cpu memory pids\n", "", "1\n");
@@ -175,9 +191,10 @@ Test(cgroup_find, v2_missing_delegation_and_missing_controller_are_told_apart)
 
 Test(cgroup_find, v1_paths_under_the_mounted_part)
 {
-    const char *mounts = "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
-                         "35 31 0:32 /docker/abc /sys/fs/cgroup/mem\\040ory rw shared:9 - cgroup cgroup rw,memory\n"
-                         "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
+    const char *mounts =
+        "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+        "35 31 0:32 /docker/abc /sys/fs/cgroup/mem\\040ory rw shared:9 - cgroup cgroup rw,memory\n"
+        "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n";
     const char *self = "5:memory:/docker/abc/inner\n1:cpu,cpuacct:/slice\n0::/\n";
     put("/sys/fs/cgroup/cpu,cpuacct/slice/tasks", "");
     put("/sys/fs/cgroup/mem ory/inner/tasks", "");
@@ -189,7 +206,8 @@ Test(cgroup_find, v1_paths_under_the_mounted_part)
     expect_why(self, mounts, SR_CTL_MEMORY, true, true, "has no memory controller");
 }
 
-/* "cpu" is neither "cpuset" nor "cpuacct"; a path outside the mounted part is not followed out of it. */
+/* "cpu" is neither "cpuset" nor "cpuacct"; a path outside the mounted part is not followed out of
+ * it. */
 Test(cgroup_find, names_are_compared_whole_and_paths_stay_inside)
 {
     const char *mounts = "1 1 0:1 / /c/cpuset rw - cgroup cgroup rw,cpuset\n"
@@ -204,7 +222,9 @@ Test(cgroup_find, names_are_compared_whole_and_paths_stay_inside)
 
 Test(cgroup_find, hostile_or_empty_texts_find_nothing)
 {
-    static const char *const texts[] = { "", "\n\n", "- - -", ":::", "0::", "1 2 3 4 5 6 -\n", "1 2 3 4 5 6 - cgroup2\n" };
+    static const char *const texts[] = {
+        "", "\n\n", "- - -", ":::", "0::", "1 2 3 4 5 6 -\n", "1 2 3 4 5 6 - cgroup2\n"
+    };
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
         for (size_t k = 0; k < sizeof texts / sizeof texts[0]; k++) {
             expect_why(texts[i], texts[k], SR_CTL_MEMORY, true, true, "not mounted");
@@ -229,9 +249,16 @@ static void expect_file(const char *name, const char *want)
 
 Test(cgroup_find, limits_are_written_in_each_versions_words)
 {
-    static const char *const files[] = { "memory.max", "memory.swap.max", "memory.oom.group", "pids.max", "cpu.max",
-                                         "memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.swappiness",
-                                         "cpu.cfs_period_us", "cpu.cfs_quota_us" };
+    static const char *const files[] = { "memory.max",
+                                         "memory.swap.max",
+                                         "memory.oom.group",
+                                         "pids.max",
+                                         "cpu.max",
+                                         "memory.limit_in_bytes",
+                                         "memory.memsw.limit_in_bytes",
+                                         "memory.swappiness",
+                                         "cpu.cfs_period_us",
+                                         "cpu.cfs_quota_us" };
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++) {
         cleanup_free char *path = sr_asprintf("/g/%s", files[i]);
         put(path, "");

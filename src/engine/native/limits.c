@@ -16,7 +16,8 @@ const char *sr_holder_name(enum sr_holder h)
     return (unsigned)h < SR_BY_COUNT ? holder_names[h] : "none";
 }
 
-/* Hard limits only sink: what the caller has less of stays less, and an ordinary caller may not raise them anyway. */
+/* Hard limits only sink: what the caller has less of stays less, and an ordinary caller may not
+ * raise them anyway. */
 static int rlimit_set(int resource, uint64_t soft, uint64_t hard)
 {
     struct rlimit old;
@@ -31,8 +32,8 @@ static int rlimit_set(int resource, uint64_t soft, uint64_t hard)
 }
 
 /*
- * nofile: programs that close every possible descriptor hang for minutes below a limit of a thousand million, and select(2)
- * breaks above 1024; what needs more raises its own soft limit.
+ * nofile: programs that close every possible descriptor hang for minutes below a limit of a
+ * thousand million, and select(2) breaks above 1024; what needs more raises its own soft limit.
  */
 int sr_limits_set_rlimits(const struct sr_cgroup *cg, const struct sr_limits *limits)
 {
@@ -44,9 +45,10 @@ int sr_limits_set_rlimits(const struct sr_cgroup *cg, const struct sr_limits *li
         { RLIMIT_CORE, true, 0, 0 },
         { RLIMIT_NOFILE, true, 1024, 524288 },
         { RLIMIT_FSIZE, limits->disk_bytes > 0, limits->disk_bytes, limits->disk_bytes },
-        { RLIMIT_AS, cg->by_memory == SR_BY_RLIMIT && limits->memory_bytes > 0, limits->memory_bytes,
-          limits->memory_bytes },
-        { RLIMIT_NPROC, cg->by_pids == SR_BY_RLIMIT && limits->pids > 0, limits->pids, limits->pids },
+        { RLIMIT_DATA, cg->by_memory == SR_BY_RLIMIT && limits->memory_bytes > 0,
+          limits->memory_bytes, limits->memory_bytes },
+        { RLIMIT_NPROC, cg->by_pids == SR_BY_RLIMIT && limits->pids > 0, limits->pids,
+          limits->pids },
     };
     for (size_t i = 0; i < sizeof set / sizeof set[0]; i++)
         if (set[i].wanted && rlimit_set(set[i].resource, set[i].soft, set[i].hard) < 0)
@@ -78,7 +80,8 @@ static cJSON *value_cpus(uint64_t milli)
     return cJSON_CreateNumber((double)milli / 1000);
 }
 
-/* value as a policy spells it; null and "none" when the limit is absent; weaker when a stronger holder was looked for. */
+/* value as a policy spells it; null and "none" when the limit is absent; weaker when a stronger
+ * holder was looked for. */
 cJSON *sr_limits_json(const struct sr_cgroup *cg, const struct sr_limits *l)
 {
     const struct {
@@ -103,7 +106,8 @@ cJSON *sr_limits_json(const struct sr_cgroup *cg, const struct sr_limits *l)
         sr_json_add(one, "value", all[i].v ? all[i].spell(all[i].v) : cJSON_CreateNull());
         sr_json_add_string(one, "by", sr_holder_name(all[i].v ? all[i].by : SR_BY_NONE));
         if (all[i].of_cgroup && all[i].v)
-            sr_json_add_bool(one, "weaker", all[i].by != SR_BY_CGROUP1 && all[i].by != SR_BY_CGROUP2);
+            sr_json_add_bool(one, "weaker",
+                             all[i].by != SR_BY_CGROUP1 && all[i].by != SR_BY_CGROUP2);
         sr_json_add(object, all[i].name, one);
     }
     return object;

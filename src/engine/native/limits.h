@@ -13,21 +13,35 @@
 
 /*
  * Calling sequence, in the supervisor:
- *     sr_cgroup_create(run, &limits, &cg, &err)      makes "sandrun-<id>" below what is delegated; inventory first
- *     clone3 with sr_cgroup_clone_fd(&cg) (CLONE_INTO_CGROUP) when it is not -1, else fork
- *     in the child, first of all, one thread, before it forks or changes identity or namespaces:
- *         sr_cgroup_enter(&cg, fd it was cloned into or -1)
- *     sr_cgroup_read(&cg, &usage)                    after the end: counters of this run's own groups
- *     sr_cgroup_destroy(&cg, run)                    waits until empty, at most 2 s, bounded retries on EBUSY
+ *     sr_cgroup_create(run, &limits, &cg, &err)
+ *         makes "sandrun-<id>" below what is delegated, each noted in the inventory first
+ *     clone3 with CLONE_INTO_CGROUP and sr_cgroup_clone_fd(&cg) when that is not -1, else fork
+ *     in the child, before it forks, starts a thread or changes identity or namespaces:
+ *         sr_cgroup_enter(&cg, what it was cloned into or -1)
+ *     sr_cgroup_read(&cg, &usage)
+ *         after the end: counters of this run's own groups
+ *     sr_cgroup_destroy(&cg, run)
+ *         ends what is left in them, waits until they are empty, at most 2 s each
  *
- * Controllers needed: memory, pids, cpu. Each is looked for on v2 first, then on its v1 hierarchy (hybrid hosts have both).
- * v2: below the caller's own cgroup when that is delegated and has no processes of its own in the way; else beside it, when
- * its parent hands the controller down already; as root, else, below the root of the hierarchy. "No internal processes"
- * and missing delegation are told apart in the text. v1: below the caller's own cgroup.
- * A limit no cgroup can hold falls to an rlimit where one exists (memory: RLIMIT_AS per process; pids: RLIMIT_NPROC) and is
- * reported as weaker; sr_cgroup_rlimits is what the child then sets, always: core 0, nofile 1024/524288, fsize.
+ * Controllers needed: memory, pids, cpu. Each is looked for on v2 first, then on its v1 hierarchy
+ * (hybrid hosts have both).
+ * v2: one directory for all, the nearest that has most: below the caller's own cgroup when that is
+ * delegated and has no processes of its own in the way; beside it, when its parent hands controllers
+ * down already; as root, below the root of the hierarchy. "No internal processes" and missing
+ * delegation are told apart in the text. v1: below the caller's own cgroup.
+ * A limit no cgroup can hold falls to an rlimit where one exists (memory: RLIMIT_DATA per process;
+ * pids: RLIMIT_NPROC) and is reported as weaker. Rlimits the child sets always: core 0, nofile
+ * 1024/524288, fsize.
  */
-enum sr_holder { SR_BY_NONE, SR_BY_CGROUP2, SR_BY_CGROUP1, SR_BY_RLIMIT, SR_BY_TMPFS, SR_BY_SUPERVISOR, SR_BY_COUNT };
+enum sr_holder {
+    SR_BY_NONE,
+    SR_BY_CGROUP2,
+    SR_BY_CGROUP1,
+    SR_BY_RLIMIT,
+    SR_BY_TMPFS,
+    SR_BY_SUPERVISOR,
+    SR_BY_COUNT
+};
 const char *sr_holder_name(enum sr_holder h);
 
 enum { SR_CGROUP_DIRS_MAX = 4 };
@@ -37,39 +51,48 @@ struct sr_cgroup {
     int fds[SR_CGROUP_DIRS_MAX];    /* O_PATH|O_DIRECTORY */
     size_t n;
     bool v2[SR_CGROUP_DIRS_MAX];
-    int memory, pids, cpu, cpuacct; /* index into the above, -1: not there; cpuacct: where CPU time is read */
+    int memory, pids, cpu; /* index into the above, -1: not there */
+    int cpuacct;           /* the same, where CPU time is read */
     enum sr_holder by_memory, by_pids, by_cpus;
-    char weaker[512];               /* why a limit is not held by a cgroup; "" when all are */
+    char weaker[512]; /* why a limit is not held by a cgroup; "" when all are */
 };
 
 struct sr_cgroup_usage {
-    uint64_t oom_kills;   /* of this group */
+    uint64_t oom_kills; /* of this group */
     uint64_t pids_refused;
     uint64_t memory_peak, pids_peak; /* 0 when the kernel does not tell */
     uint64_t cpu_user_us, cpu_system_us;
 };
 
-SR_CHECK int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits, struct sr_cgroup *ret, struct sr_error *err);
+SR_CHECK int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits,
+                              struct sr_cgroup *ret, struct sr_error *err);
 /*
- * A foreign process into the groups, by cgroup.procs. Slow: the kernel waits for an RCU grace period in the first write after
- * a quiet moment, 6 to 12 ms measured on 6.18. For what cannot enter by itself, and for tests.
+ * A foreign process into the groups, by cgroup.procs. Slow: the kernel waits for an RCU grace
+ * period in the first write after a quiet moment, 6 to 12 ms measured on 6.18. For what cannot
+ * enter by itself, and for tests.
  */
 SR_CHECK int sr_cgroup_attach(const struct sr_cgroup *cg, pid_t pid, struct sr_error *err);
 /*
- * The calling thread into the groups: "0" into v1's tasks, which moves one thread that is the caller and so takes no global
- * lock (0.15 ms for four hierarchies); v2 has no such file, hence cloned_fd, the group that clone3 has put the child into.
- * Other v2 groups go by cgroup.procs. Async-signal-safe; 0 or -1 with errno.
+ * The calling thread into the groups: "0" into v1's tasks, which moves one thread that is the
+ * caller and so takes no global lock (0.15 ms for four hierarchies); v2 has no such file, hence
+ * cloned_fd, the group that clone3 has put the child into. Other v2 groups go by cgroup.procs.
+ * Async-signal-safe; 0 or -1 with errno.
  */
 SR_CHECK int sr_cgroup_enter(const struct sr_cgroup *cg, int cloned_fd);
 /* For clone_args.cgroup: the first v2 group, or -1 when there is none. */
 int sr_cgroup_clone_fd(const struct sr_cgroup *cg);
 void sr_cgroup_read(const struct sr_cgroup *cg, struct sr_cgroup_usage *ret);
-void sr_cgroup_kill(const struct sr_cgroup *cg); /* cgroup.kill, else SIGKILL to each member until none is left, at most 2 s */
+/* cgroup.kill, else SIGKILL to each member until none is left, at most 2 s. */
+void sr_cgroup_kill(const struct sr_cgroup *cg);
+/* Repeating is a no-op. What cannot be removed is "left" in the inventory, with why. */
 void sr_cgroup_destroy(struct sr_cgroup *cg, struct sr_run_dir *run);
 
 /* In the child: rlimits. 0 or -1 with errno. */
 int sr_limits_set_rlimits(const struct sr_cgroup *cg, const struct sr_limits *limits);
-/* Object {wall: {value, by}, ...} for the record. */
+/*
+ * Object {wall: {value, by}, ...} for the record, values as a policy spells them; memory, pids and
+ * cpus have "weaker" too: true when no cgroup holds them.
+ */
 cJSON *sr_limits_json(const struct sr_cgroup *cg, const struct sr_limits *limits);
 
 #endif

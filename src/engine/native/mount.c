@@ -58,24 +58,39 @@ int native_clone_mount(int dirfd, const char *path, bool recursive, uint64_t att
     return 0;
 }
 
-/* The mount point below the new root, made when missing. Everything on the way is ours or read-only; links are never followed. */
+#define IN_ROOT (RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS)
+
+/* The directory that holds path, made when missing. */
+static int parent_of(int root_fd, const char *relative, const char **ret_base, struct sr_error *err)
+{
+    const char *slash = strrchr(relative, '/');
+    *ret_base = slash ? slash + 1 : relative;
+    cleanup_free char *parent = slash ? sr_strndup(relative, (size_t)(slash - relative)) : sr_strdup(".");
+    int fd = sr_openat2(root_fd, parent, O_PATH | O_DIRECTORY, 0, IN_ROOT);
+    if (fd < 0 && errno == ENOENT && sr_mkdir_p(root_fd, parent, 0755, err) < 0)
+        return -1;
+    if (fd < 0)
+        fd = sr_openat2(root_fd, parent, O_PATH | O_DIRECTORY, 0, IN_ROOT);
+    return fd < 0 ? sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the directory of the mount point %s", relative) : fd;
+}
+
+/*
+ * The mount point below the new root, made when missing. A link is never followed, neither on the way nor at the end: one in the
+ * tree would lead the mount, or the directory made for it, out of the new root (CVE-2021-30465 and its kind).
+ */
 static int mount_point(int root_fd, const char *path, bool dir, struct sr_error *err)
 {
-    const char *relative = path + strspn(path, "/");
-    const char *slash = strrchr(relative, '/');
-    cleanup_free char *parent = dir ? sr_strdup(relative) : sr_strndup(relative, slash ? (size_t)(slash - relative) : 0);
-    if (*parent && sr_mkdir_p(root_fd, parent, 0755, err) < 0)
-        return sr_error_wrap(err, "making the mount point %s", path);
-    const uint64_t resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
-    if (!dir) {
-        cleanup_fd int made = sr_openat2(root_fd, relative, O_WRONLY | O_CREAT | O_NOFOLLOW, 0644, resolve);
-        if (made < 0 && errno != EROFS && errno != EACCES)
-            return sr_error_sys(err, "engine.unavailable.mount_point", "cannot make the mount point %s", path);
-    }
-    int fd = sr_openat2(root_fd, relative, O_PATH | O_NOFOLLOW | (dir ? O_DIRECTORY : 0), 0, resolve);
-    if (fd < 0)
-        return sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the mount point %s", path);
-    return fd;
+    const char *relative = path + strspn(path, "/"), *base;
+    int kind = O_PATH | O_NOFOLLOW | (dir ? O_DIRECTORY : 0);
+    int fd = sr_openat2(root_fd, relative, kind, 0, IN_ROOT);
+    if (fd >= 0 || errno != ENOENT)
+        return fd >= 0 ? fd : sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the mount point %s", path);
+    cleanup_fd int parent = parent_of(root_fd, relative, &base, err);
+    if (parent < 0)
+        return -1;
+    int made = dir ? mkdirat(parent, base, 0755) : mknodat(parent, base, S_IFREG | 0644, 0);
+    fd = made < 0 ? -1 : openat(parent, base, kind | O_CLOEXEC);
+    return fd < 0 ? sr_error_sys(err, "engine.unavailable.mount_point", "cannot make the mount point %s", path) : fd;
 }
 
 int native_attach(int root_fd, int mnt, const char *path, bool dir, struct sr_error *err)

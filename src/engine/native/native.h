@@ -38,7 +38,7 @@ struct native {
 
     /* made by the steps, in the child */
     int root_fd;    /* the new root: a tmpfs, read-only in the end */
-    int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm */
+    int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm, and views of mounts */
     enum sr_tree_mode tree_mode;
     bool tell_steps; /* for the doctor: MSG_STEP after each */
     bool plain; /* the uncontained host process: no init, no namespaces (plain.c) */

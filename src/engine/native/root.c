@@ -19,33 +19,39 @@
 /* The root holds directories, links and a few small files; it is read-only before anything foreign runs. */
 enum { ROOT_SIZE = 4 * 1024 * 1024, ROOT_INODES = 4096 };
 
-#define SCRATCH "/.scratch"
+#define PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-int step_root(struct native *n, struct sr_error *err)
+/* The run's directory in this mount namespace: a descriptor of the host's is no place to mount on here. */
+static int run_directory(const struct native *n, struct sr_error *err)
 {
-    if (native_tmpfs("the root", ROOT_SIZE, ROOT_INODES, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &n->root_fd, err) < 0)
-        return -1;
-    /*
-     * It hangs on the run's directory, seen in this mount namespace alone, until pivot_root makes it the root. Overlays need an
-     * attached upper, and the run's directory is the one directory of the host that is surely ours.
-     */
-    int run = n->run_fd;
-    cleanup_fd int here = -1;
-    cleanup_free char *path = NULL;
-    char link[64];
-    snprintf(link, sizeof link, "/proc/self/fd/%d", run);
-    char target[4096];
+    char link[64], target[4096];
+    snprintf(link, sizeof link, "/proc/self/fd/%d", n->run_fd);
     ssize_t len = readlink(link, target, sizeof target - 1);
     if (len < 0)
         return sr_error_sys(err, "engine.unavailable.proc", "cannot read %s", link);
     target[len] = '\0';
-    /* opened again by its path: a descriptor of the host's mount namespace is no place to mount on in this one */
-    here = open(target, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int here = open(target, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return here < 0 ? sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the run's directory %s", target) : here;
+}
+
+/*
+ * The scratch hangs on the run's directory, the one directory of the host that is surely ours, seen in this mount namespace alone;
+ * the new root hangs on a directory of the scratch. When the new root is entered, detaching the old one takes the scratch's own mount
+ * point with it: one umount, each of which waits for an RCU grace period.
+ */
+int step_root(struct native *n, struct sr_error *err)
+{
+    cleanup_fd int here = run_directory(n, err);
     if (here < 0)
-        return sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the run's directory %s", target);
-    if (move_mount(n->root_fd, "", here, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
-        return sr_error_sys(err, "engine.unavailable.move_mount", "cannot attach the new root");
-    return 0;
+        return -1;
+    /* one tmpfs for the tree's upper, /tmp, /dev/shm and HOME: one limit for what a check writes, gone with its last user */
+    const struct sr_limits *limits = &n->plan->limits;
+    if (native_tmpfs("the scratch", limits->disk_bytes, limits->files, 0755, PLAIN, &n->scratch_fd, err) < 0 ||
+        native_tmpfs("the root", ROOT_SIZE, ROOT_INODES, 0755, PLAIN, &n->root_fd, err) < 0)
+        return -1;
+    if (move_mount(n->scratch_fd, "", here, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+        return sr_error_sys(err, "engine.unavailable.move_mount", "cannot attach the scratch");
+    return native_attach(n->scratch_fd, n->root_fd, "root", true, err);
 }
 
 /* The directories of the scratch. Sticky 1777 for /tmp and /dev/shm, as on a host. */
@@ -69,11 +75,6 @@ static int scratch_dir(struct native *n, const char *name, mode_t mode, bool che
 
 int step_scratch(struct native *n, struct sr_error *err)
 {
-    /* one tmpfs for the tree's upper, /tmp, /dev/shm and HOME: one limit for what a check writes, gone with its last user */
-    const struct sr_limits *limits = &n->plan->limits;
-    if (native_tmpfs("the scratch", limits->disk_bytes, limits->files, 0755, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, &n->scratch_fd, err) < 0 ||
-        native_attach(n->root_fd, n->scratch_fd, SCRATCH, true, err) < 0)
-        return -1;
     for (size_t i = 0; i < sizeof scratch_dirs / sizeof *scratch_dirs; i++)
         if (scratch_dir(n, scratch_dirs[i].name, scratch_dirs[i].mode, scratch_dirs[i].check_owns, err) < 0)
             return -1;
@@ -87,7 +88,7 @@ int step_private(struct native *n, struct sr_error *err)
     } parts[] = { { "tmp", "/tmp" }, { "home", SR_INSIDE_HOME }, { "shm", "/dev/shm" } };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         cleanup_fd int mnt = -1;
-        if (native_clone_mount(n->scratch_fd, parts[i].from, false, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV, -1, &mnt, err) < 0 ||
+        if (native_clone_mount(n->scratch_fd, parts[i].from, false, PLAIN, -1, &mnt, err) < 0 ||
             native_attach(n->root_fd, mnt, parts[i].to, true, err) < 0)
             return -1;
     }
@@ -107,9 +108,7 @@ int step_pivot(struct native *n, struct sr_error *err)
     /* "." is now both: the old root lies on top of the new one and is what comes off (pivot_root(2)) */
     if (umount2(".", MNT_DETACH) < 0 || chdir("/") < 0)
         return sr_error_sys(err, "engine.unavailable.pivot_root", "cannot detach the old root");
-    if (umount2(SCRATCH, MNT_DETACH) < 0 || rmdir(SCRATCH) < 0)
-        return sr_error_sys(err, "engine.unavailable.pivot_root", "cannot detach the scratch");
-    struct mount_attr ro = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+    struct mount_attr ro = { .attr_set = MOUNT_ATTR_RDONLY | PLAIN };
     if (mount_setattr(AT_FDCWD, "/", 0, &ro, sizeof ro) < 0)
         return sr_error_sys(err, "engine.unavailable.mount_setattr", "cannot make the root read-only");
     return 0;

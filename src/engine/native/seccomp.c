@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 /*
- * A cache file: magic, the key again (a file copied to another name is not taken), SHA-256 of key and program, program.
- * The hash guards against torn and rotten files; against the caller's own uid nothing here could, and the cache
- * directory is nobody else's.
+ * A cache file: magic, the key again (a file copied to another name is not taken), SHA-256 of key
+ * and program, program. The hash guards against torn and rotten files; against the caller's own uid
+ * nothing here could, and the cache directory is nobody else's.
  */
 struct cache_head {
     char magic[16];
@@ -41,7 +41,8 @@ static int groups_check(const struct sr_strv *groups, struct sr_error *err)
             known++;
         if (*known)
             continue;
-        sr_error_set(err, "seccomp.group", "there is no group \"%s\" of system calls to allow", groups->v[i]);
+        sr_error_set(err, "seccomp.group", "there is no group \"%s\" of system calls to allow",
+                     groups->v[i]);
         return sr_error_hint(err, "the groups are: debug, userns");
     }
     return 0;
@@ -63,7 +64,8 @@ static void hash_row(struct sr_sha256 *c, const struct sr_syscall_row *row)
         const struct sr_syscall_test *t = &row->when[i];
         sr_sha256_update(c, &t->n, sizeof t->n);
         for (unsigned k = 0; k < t->n; k++) {
-            uint64_t v[4] = { t->cmp[k].arg, (uint64_t)t->cmp[k].op, t->cmp[k].datum_a, t->cmp[k].datum_b };
+            uint64_t v[4] = { t->cmp[k].arg, (uint64_t)t->cmp[k].op, t->cmp[k].datum_a,
+                              t->cmp[k].datum_b };
             sr_sha256_update(c, v, sizeof v);
         }
     }
@@ -71,7 +73,8 @@ static void hash_row(struct sr_sha256 *c, const struct sr_syscall_row *row)
         sr_sha256_update(c, row->except, sizeof *row->except);
 }
 
-/* Names this libseccomp does not know: a distribution may teach it new ones without a new version. */
+/* Names this libseccomp does not know: a distribution may teach it new ones without a new version.
+ */
 static void hash_unknown(struct sr_sha256 *c, const struct sr_syscall_row *row)
 {
     char name[64];
@@ -150,7 +153,8 @@ static void cache_store(int cache_fd, const char *name, const unsigned char key[
         return;
 }
 
-int sr_seccomp_filter(int cache_fd, const struct sr_strv *groups, struct sr_buf *ret, struct sr_error *err)
+int sr_seccomp_filter(int cache_fd, const struct sr_strv *groups, struct sr_buf *ret,
+                      struct sr_error *err)
 {
     if (groups_check(groups, err) < 0)
         return -1;
@@ -170,9 +174,10 @@ int sr_seccomp_filter(int cache_fd, const struct sr_strv *groups, struct sr_buf 
 }
 
 /*
- * The system call itself: libseccomp's loader would compile again, and after fork only async-signal-safe calls are allowed.
- * No flags. SPEC_ALLOW would drop the speculative-store mitigation on kernels before 5.16 and changes nothing on later
- * ones, where a filter no longer turns it on. TSYNC is not needed: the child has one thread.
+ * The system call itself: libseccomp's loader would compile again, and after fork only
+ * async-signal-safe calls are allowed. No flags. SPEC_ALLOW would drop the speculative-store
+ * mitigation on kernels before 5.16 and changes nothing on later ones, where a filter no longer
+ * turns it on. TSYNC is not needed: the child has one thread.
  */
 int sr_seccomp_install(const struct sr_buf *filter)
 {
@@ -181,6 +186,7 @@ int sr_seccomp_install(const struct sr_buf *filter)
         errno = EINVAL;
         return -1;
     }
-    struct sock_fprog program = { .len = (unsigned short)n, .filter = (struct sock_filter *)(void *)filter->data };
+    struct sock_fprog program = { .len = (unsigned short)n,
+                                  .filter = (struct sock_filter *)(void *)filter->data };
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) < 0 ? -1 : 0;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* From the table to BPF: libseccomp for the rules, a short prelude for the numbers nobody listed. */
+/* From the table to BPF: libseccomp for the rules, a short prelude for the numbers nobody listed.
+ */
 #include "engine/native/seccomp_table.h"
 
 #include <errno.h>
@@ -12,15 +13,16 @@
 #include <unistd.h>
 
 /*
- * Two answers have to be told apart that libseccomp's one default action cannot: a listed call that no test lets through
- * (EPERM) and a call nobody has heard of (ENOSYS, so that libraries fall back). The default is EPERM; in front of
- * libseccomp's program goes a prelude that answers ENOSYS for the gaps between the listed numbers, the one after the
- * last of them included, as runc does for the latter. Doing it the other way round, with ENOSYS as the default,
- * needs the complement of every test as a rule of its own.
+ * Two answers have to be told apart that libseccomp's one default action cannot: a listed call that
+ * no test lets through (EPERM) and a call nobody has heard of (ENOSYS, so that libraries fall
+ * back). The default is EPERM; in front of libseccomp's program goes a prelude that answers ENOSYS
+ * for the gaps between the listed numbers, the one after the last of them included, as runc does
+ * for the latter. Doing it the other way round, with ENOSYS as the default, needs the complement of
+ * every test as a rule of its own.
  */
 enum {
-    NUMBER_MAX = 1024,     /* past any number of both architectures by two decades of growth */
-    GAPS_MAX = 32,         /* x86_64: 2, aarch64: 3; jumps stay below 128 instructions */
+    NUMBER_MAX = 1024, /* past any number of both architectures by two decades of growth */
+    GAPS_MAX = 32,     /* x86_64: 2, aarch64: 3; jumps stay below 128 instructions */
     X32_BIT = 0x40000000,
     BPF_BYTES_MAX = 4096 * sizeof(struct sock_filter), /* BPF_MAXINSNS */
     NAME_MAX_BYTES = 64,
@@ -52,7 +54,8 @@ static const char *name_next(const char *at, char name[NAME_MAX_BYTES])
     return at + n;
 }
 
-/* The number on the architecture, or -1: libseccomp gives negative ones to calls that others have. */
+/* The number on the architecture, or -1: libseccomp gives negative ones to calls that others have.
+ */
 static int number_of(uint32_t arch, const char *name)
 {
     int nr = seccomp_syscall_resolve_name_arch(arch, name);
@@ -136,11 +139,13 @@ static int rows_add(struct compiler *c, struct sr_error *err)
             int nr = number_of(c->arch, name);
             if (nr < 0 || (!row->group && c->taken[nr]))
                 continue;
-            /* Rules are spoken in the native architecture's numbers, negative ones included, and translated. */
+            /* Rules are spoken in the native architecture's numbers, negative ones included, and
+             * translated. */
             int r = call_add(c, seccomp_syscall_resolve_name(name), row);
             if (r < 0)
-                return sr_error_set(err, "seccomp.compile", "adding the rule for %s to the system call filter: %s",
-                                    name, strerror(-r));
+                return sr_error_set(err, "seccomp.compile",
+                                    "adding the rule for %s to the system call filter: %s", name,
+                                    strerror(-r));
         }
     }
     return 0;
@@ -150,31 +155,37 @@ static int ctx_prepare(struct compiler *c, struct sr_error *err)
 {
     c->ctx = seccomp_init(SCMP_ACT_ERRNO(EPERM));
     if (!c->ctx)
-        return sr_error_set(err, "seccomp.compile", "starting a system call filter: libseccomp refused");
+        return sr_error_set(err, "seccomp.compile",
+                            "starting a system call filter: libseccomp refused");
     int r = 0;
     if (c->arch != seccomp_arch_native()) {
         r = seccomp_arch_remove(c->ctx, seccomp_arch_native());
         if (r == 0)
             r = seccomp_arch_add(c->ctx, c->arch);
     }
-    /* ENOSYS is what a kernel without the other architecture (or x32) answers. Killing would lose the message. */
+    /* ENOSYS is what a kernel without the other architecture (or x32) answers. Killing would lose
+     * the message. */
     if (r == 0)
         r = seccomp_attr_set(c->ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
     if (r == 0)
-        r = seccomp_attr_set(c->ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2); /* a binary tree over the numbers */
+        r = seccomp_attr_set(c->ctx, SCMP_FLTATR_CTL_OPTIMIZE,
+                             2); /* a binary tree over the numbers */
     if (r < 0)
-        return sr_error_set(err, "seccomp.compile", "preparing a system call filter for architecture 0x%x: %s",
-                            c->arch, strerror(-r));
+        return sr_error_set(err, "seccomp.compile",
+                            "preparing a system call filter for architecture 0x%x: %s", c->arch,
+                            strerror(-r));
     return 0;
 }
 
 /*
- * ld arch; other: to the body, which refuses it. ld nr; x32 (and -1, a tracer's "skip"): to the body.
- * Per gap lo..hi, ascending: below lo: to the body; up to hi: ENOSYS; else the next.
+ * ld arch; other: to the body, which refuses it. ld nr; x32 (and -1, a tracer's "skip"): to the
+ * body. Per gap lo..hi, ascending: below lo: to the body; up to hi: ENOSYS; else the next.
  */
 static int prelude_add(const struct compiler *c, struct sr_buf *out)
 {
-    struct { uint32_t lo, hi; } gap[GAPS_MAX];
+    struct {
+        uint32_t lo, hi;
+    } gap[GAPS_MAX];
     unsigned n = 0;
     for (uint32_t nr = 0; nr < NUMBER_MAX; nr++) {
         if (c->listed[nr])
@@ -216,10 +227,12 @@ static int body_add(const struct compiler *c, struct sr_buf *out, struct sr_erro
 {
     cleanup_fd int fd = memfd_create("sandrun-seccomp", MFD_CLOEXEC);
     if (fd < 0)
-        return sr_error_sys(err, "seccomp.compile", "making a memory file for the system call filter");
+        return sr_error_sys(err, "seccomp.compile",
+                            "making a memory file for the system call filter");
     int r = seccomp_export_bpf(c->ctx, fd);
     if (r < 0)
-        return sr_error_set(err, "seccomp.compile", "generating the system call filter: %s", strerror(-r));
+        return sr_error_set(err, "seccomp.compile", "generating the system call filter: %s",
+                            strerror(-r));
     char part[4096];
     off_t at = 0;
     for (;;) {
@@ -235,7 +248,8 @@ static int body_add(const struct compiler *c, struct sr_buf *out, struct sr_erro
     }
 }
 
-int sr_seccomp_compile(uint32_t arch, const struct sr_strv *groups, struct sr_buf *ret, struct sr_error *err)
+int sr_seccomp_compile(uint32_t arch, const struct sr_strv *groups, struct sr_buf *ret,
+                       struct sr_error *err)
 {
     struct compiler c = { .arch = arch, .groups = groups };
     rows_mark(&c);
@@ -246,14 +260,17 @@ int sr_seccomp_compile(uint32_t arch, const struct sr_strv *groups, struct sr_bu
         return -1;
     cleanup_buf struct sr_buf out = SR_BUF(BPF_BYTES_MAX);
     if (prelude_add(&c, &out) < 0)
-        return sr_error_set(err, "seccomp.compile", "the numbers of the system calls have more gaps than expected");
+        return sr_error_set(err, "seccomp.compile",
+                            "the numbers of the system calls have more gaps than expected");
     if (body_add(&c, &out, err) < 0)
         return -1;
     if (out.overflow || out.len % sizeof(struct sock_filter) != 0)
-        return sr_error_set(err, "seccomp.compile", "the system call filter is larger than the kernel takes");
+        return sr_error_set(err, "seccomp.compile",
+                            "the system call filter is larger than the kernel takes");
     sr_buf_reset(ret);
     sr_buf_add(ret, out.data, out.len);
     if (ret->overflow)
-        return sr_error_set(err, "seccomp.compile", "the system call filter (%zu bytes) does not fit its buffer", out.len);
+        return sr_error_set(err, "seccomp.compile",
+                            "the system call filter (%zu bytes) does not fit its buffer", out.len);
     return 0;
 }

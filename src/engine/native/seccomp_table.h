@@ -26,10 +26,11 @@ struct sr_syscall_except {
 };
 
 /*
- * One row says one thing about one or more calls. The tests of a row are joined by "or"; none: always.
- * error 0 allows. A call that no test of any of its rows matches is EPERM, a number that no row names is ENOSYS.
- * Rows of one call must not overlap in what they match unless they agree: libseccomp gives no order then.
- * A row whose group was asked for takes the place of all rows of its calls that have no group.
+ * One row says one thing about one or more calls. The tests of a row are joined by "or"; none:
+ * always. error 0 allows. A call that no test of any of its rows matches is EPERM, a number that no
+ * row names is ENOSYS. Rows of one call must not overlap in what they match unless they agree:
+ * libseccomp gives no order then. A row whose group was asked for takes the place of all rows of
+ * its calls that have no group.
  */
 struct sr_syscall_row {
     const char *names; /* libseccomp's names, one blank between two */

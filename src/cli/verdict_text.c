@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: MIT */
+/* The verdict block. */
+#include "cli/verdict_text.h"
+#include "cli/gate_text.h"
+#include "cli/record_view.h"
+#include "cli/statuses.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const enum cli_style status_styles[SR_STATUS_COUNT] = {
+    [SR_STATUS_PASSED] = CLI_GOOD,
+    [SR_STATUS_FAILED] = CLI_BAD,
+    [SR_STATUS_ERRORED] = CLI_WARN,
+    [SR_STATUS_BLOCKED] = CLI_WARN,
+};
+
+static bool about_code(const struct sr_run_result *r)
+{
+    return r->verdict.status == SR_STATUS_PASSED || r->verdict.status == SR_STATUS_FAILED;
+}
+
+/* "(contained, record 0f3a...)" */
+static char *headline_tail(const struct sr_run_result *r)
+{
+    struct sr_buf b = SR_BUF(512);
+    sr_buf_putc(&b, '(');
+    if (about_code(r))
+        sr_buf_puts(&b,
+                    cli_bool_at(r->record, "enforced.contained") ? "contained" : "NOT contained");
+    else
+        sr_buf_printf(&b, "%s, exit %d", r->verdict.reason, r->verdict.exit);
+    if (r->record_path)
+        sr_buf_printf(&b, ", record %s", r->id);
+    sr_buf_putc(&b, ')');
+    return sr_buf_steal(&b);
+}
+
+static char *headline_ending(const struct sr_run_result *r)
+{
+    const struct sr_verdict *v = &r->verdict;
+    if (v->status == SR_STATUS_PASSED)
+        return sr_strdup("");
+    if (v->status == SR_STATUS_BLOCKED)
+        return sr_strdup(": a control refused, nothing ran");
+    if (v->status == SR_STATUS_ERRORED)
+        return sr_asprintf(": %s", cli_reason(v->reason)->text);
+    if (strcmp(v->reason, "command.signal") == 0)
+        return sr_asprintf(": killed by signal %d", v->exit - SR_EXIT_SIGNAL);
+    return sr_asprintf(": exit %d", v->exit);
+}
+
+static void headline(struct cli_page *p, const char *binding, const struct sr_run_result *r)
+{
+    cleanup_free char *ending = headline_ending(r), *tail = headline_tail(r);
+    uint64_t ns = cli_u64_at(r->record, "timing.total_ns");
+    char took[32] = "", text[40] = "";
+    if (ns) {
+        cli_duration_text(ns, took);
+        snprintf(text, sizeof text, " in %s", took);
+    }
+    cli_line(p, status_styles[r->verdict.status], "sandrun: %s %s%s%s %s", binding,
+             sr_status_name(r->verdict.status), ending, text, tail);
+}
+
+static void repair_one(struct cli_page *p, const cJSON *repair)
+{
+    const char *path = cli_string_at(repair, "path"), *cls = cli_string_at(repair, "class");
+    const char *kind = cli_string_at(repair, "ecosystem");
+    const cJSON *example;
+    uint64_t lost = cli_u64_at(repair, "lost");
+    cli_line(p, CLI_PLAIN,
+             "  %s%s%s%s: %s: %" PRIu64 " files lost, %" PRIu64 " new, %" PRIu64 " changed",
+             cli_in_home(repair) ? "~/" : "", path ? path : "?", kind ? ", " : "", kind ? kind : "",
+             cls ? cls : "env", lost, cli_u64_at(repair, "added"), cli_u64_at(repair, "modified"));
+    cJSON_ArrayForEach(example, cli_at(repair, "examples"))
+    {
+        if (cJSON_IsString(example))
+            cli_line(p, CLI_DIM, "    %c %s", lost ? '-' : '+', example->valuestring);
+    }
+}
+
+void cli_repair_lines(struct cli_page *p, const cJSON *changes)
+{
+    const cJSON *repair;
+    cJSON_ArrayForEach(repair, cli_at(changes, "repairs"))
+    {
+        repair_one(p, repair);
+    }
+}
+
+/* True when there was one: the error is the first of them. */
+static bool finding_lines(struct cli_page *p, const cJSON *record)
+{
+    const cJSON *f;
+    bool said = false;
+    cJSON_ArrayForEach(f, cli_at(record, "preflight.findings"))
+    {
+        const char *path = cli_string_at(f, "path"), *text = cli_string_at(f, "text");
+        const char *expected = cli_string_at(f, "expected"), *found = cli_string_at(f, "found");
+        const char *remedy = cli_string_at(f, "remedy"), *code = cli_string_at(f, "code");
+        cli_line(p, CLI_PLAIN, "  %s: %s", path ? path : "?", text ? text : "");
+        cli_line(p, CLI_PLAIN, "    code: %s", code ? code : "?");
+        said = true;
+        if (expected || found)
+            cli_line(p, CLI_PLAIN, "    expected %s, found %s", expected ? expected : "-",
+                     found ? found : "-");
+        if (remedy)
+            cli_lines(p, CLI_PLAIN, "    do: ", remedy);
+    }
+    return said;
+}
+
+/* True when the code is among the refusals printed: the error would say the same thing again. */
+static bool refusal_lines(struct cli_page *p, const cJSON *record, const char *code)
+{
+    const cJSON *r;
+    bool said = false;
+    cJSON_ArrayForEach(r, cli_at(record, "enforced.refusals"))
+    {
+        const char *c = cli_string_at(r, "code"), *text = cli_string_at(r, "text");
+        cli_refusal_lines(p, c ? c : "?", text ? text : "", cli_string_at(r, "line"));
+        said = said || (c && strcmp(c, code) == 0);
+    }
+    return said;
+}
+
+static void error_lines(struct cli_page *p, const struct sr_error *err)
+{
+    cli_line(p, CLI_PLAIN, "  error: %s", err->text);
+    cli_line(p, CLI_PLAIN, "  code: %s", err->code);
+    if (err->hint[0])
+        cli_lines(p, CLI_PLAIN, "  do: ", err->hint);
+}
+
+/* A verdict about the code says what else there is to know: what was open, what was found, what was
+ * reached. */
+static void note_lines(struct cli_page *p, const cJSON *record)
+{
+    const cJSON *item;
+    const char *reached = cli_string_at(record, "enforced.reached");
+    cJSON_ArrayForEach(item, cli_at(record, "enforced.refusals"))
+    {
+        const char *code = cli_string_at(item, "code"), *text = cli_string_at(item, "text");
+        cli_line(p, CLI_WARN, "  open: %s: %s", code ? code : "?", text ? text : "");
+    }
+    cJSON_ArrayForEach(item, cli_at(record, "preflight.findings"))
+    {
+        const char *path = cli_string_at(item, "path"), *text = cli_string_at(item, "text");
+        cli_line(p, CLI_WARN, "  found before: %s: %s", path ? path : "?", text ? text : "");
+    }
+    if (reached)
+        cli_line(p, CLI_WARN, "  the limit of %s was reached on the way", reached);
+    cli_repair_lines(p, cli_at(record, "changes"));
+}
+
+void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_run_result *r)
+{
+    const char *remedy = cli_reason(r->verdict.reason)->remedy;
+    bool said = false;
+    headline(p, binding, r);
+    if (cli_bool_at(r->record, "policy.edited"))
+        cli_line(p, CLI_WARN,
+                 "  the tree's sandrun.json differs from the commit's and was not used");
+    if (about_code(r)) {
+        note_lines(p, r->record);
+        return;
+    }
+    if (r->verdict.status == SR_STATUS_BLOCKED)
+        said = refusal_lines(p, r->record, r->error.code);
+    if (strcmp(r->verdict.reason, "env.repaired") == 0)
+        cli_repair_lines(p, cli_at(r->record, "changes"));
+    if (strcmp(r->verdict.reason, "env.mismatch") == 0)
+        said = finding_lines(p, r->record);
+    if (sr_error_is_set(&r->error) && !said)
+        error_lines(p, &r->error);
+    if (remedy && !said && !r->error.hint[0])
+        cli_line(p, CLI_PLAIN, "  do: %s", remedy);
+}

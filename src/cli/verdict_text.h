@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT */
+/* The verdict block: what a person reads after a run. */
+#ifndef SR_CLI_VERDICT_TEXT_H
+#define SR_CLI_VERDICT_TEXT_H
+
+#include "cli/print.h"
+#include "sandrun/run.h"
+
+void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_run_result *r);
+/* The environments of a change set, each with counts and examples. */
+void cli_repair_lines(struct cli_page *p, const cJSON *changes);
+
+#endif

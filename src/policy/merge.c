@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT */
+/* Layers laid over each other, field by field; locked fields and the command line may only tighten.
+ */
+#include "base/mem.h"
+#include "policy/document.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool has(const struct sr_binding *b, int f)
+{
+    return b->present & (UINT64_C(1) << f);
+}
+
+static void merge_field(struct sr_policy_declaration *dst, const struct sr_policy_declaration *src,
+                        int f, uint16_t file)
+{
+    sr_policy_fields[f].type->merge(&sr_policy_fields[f], &dst->b, &src->b);
+    dst->b.present |= UINT64_C(1) << f;
+    dst->b.set_by[f] = file;
+    dst->where[f] = src->where[f];
+}
+
+void sr_policy_declaration_merge(struct sr_policy_declaration *dst,
+                                 const struct sr_policy_declaration *src, uint16_t file)
+{
+    for (int f = 0; f < SR_FIELD_COUNT; f++)
+        if (has(&src->b, f))
+            merge_field(dst, src, f, file);
+}
+
+static const struct sr_policy_document *locked_by(const struct sr_policy_documents *docs,
+                                                  const char *binding, int f)
+{
+    for (size_t i = 0; i < docs->n; i++) {
+        const struct sr_policy_document *d = &docs->d[i];
+        for (size_t k = 0; k < d->n_locks; k++) {
+            const struct sr_policy_lock *l = &d->locks[k];
+            if ((l->fields & (UINT64_C(1) << f)) &&
+                (!l->binding || strcmp(l->binding, binding) == 0))
+                return d;
+        }
+    }
+    return NULL;
+}
+
+static int refuse_loosening(const struct sr_policy_document *d,
+                            const struct sr_policy_document *locker, const char *binding,
+                            struct sr_json_where w, int f, struct sr_error *err)
+{
+    const struct sr_policy_field *row = &sr_policy_fields[f];
+    if (locker)
+        sr_error_set(err, "policy.locked", "%s:%u:%u: bindings.%s.%s: the field is locked by %s",
+                     d->path, w.line, w.column, binding, row->path, locker->path);
+    else
+        sr_error_set(err, "policy.loosens",
+                     "%s:%u:%u: bindings.%s.%s: the command line can only tighten what the policy "
+                     "files declare",
+                     d->path, w.line, w.column, binding, row->path);
+    return sr_error_hint(err, "what can be done to %s here: %s", row->path, row->tighter);
+}
+
+static bool would_tighten(const struct sr_policy_declaration *dst,
+                          const struct sr_policy_declaration *src, int f)
+{
+    const struct sr_policy_field *row = &sr_policy_fields[f];
+    struct sr_binding below = { 0 }, above = { 0 };
+    if (has(&dst->b, f)) {
+        row->type->merge(row, &below, &dst->b);
+        row->type->merge(row, &above, &dst->b);
+    }
+    row->type->merge(row, &above, &src->b);
+    bool tightens = row->type->tightens(row, &below, &above);
+    sr_binding_clear(&below);
+    sr_binding_clear(&above);
+    return tightens;
+}
+
+/*
+ * One field of a file that the repository or the command line brought. A preset is not refused for
+ * what it says of a locked field, as nobody wrote that against this organisation: the lock holds,
+ * and the provenance shows it.
+ */
+static int merge_bound(const struct sr_policy_documents *docs, size_t file,
+                       const struct sr_policy_declaration *src, int f,
+                       struct sr_policy_declaration *dst, struct sr_error *err)
+{
+    const struct sr_policy_document *d = &docs->d[file];
+    const struct sr_policy_document *locker = locked_by(docs, dst->b.name, f);
+    bool free_to_set = d->layer != SR_LAYER_COMMAND_LINE && !locker;
+    if (free_to_set || would_tighten(dst, src, f))
+        merge_field(dst, src, f, (uint16_t)file);
+    else if (d->layer != SR_LAYER_PRESET)
+        return refuse_loosening(d, locker, dst->b.name, src->where[f], f, err);
+    return 0;
+}
+
+static int merge_document(const struct sr_policy_documents *docs, size_t file,
+                          const struct sr_policy_declaration *src,
+                          struct sr_policy_declaration *dst, struct sr_error *err)
+{
+    bool bound = docs->d[file].layer >= SR_LAYER_REPOSITORY || docs->d[file].by_repository;
+    for (int f = 0; f < SR_FIELD_COUNT; f++) {
+        if (!has(&src->b, f))
+            continue;
+        if (!bound)
+            merge_field(dst, src, f, (uint16_t)file);
+        else if (merge_bound(docs, file, src, f, dst, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static const struct sr_policy_declaration *declared(const struct sr_policy_document *d,
+                                                    const char *binding)
+{
+    for (size_t i = 0; i < d->n_bindings; i++)
+        if (strcmp(d->bindings[i].b.name, binding) == 0)
+            return &d->bindings[i];
+    return NULL;
+}
+
+int sr_policy_merge(const struct sr_policy_documents *docs, const char *binding,
+                    struct sr_policy_declaration *ret, struct sr_error *err)
+{
+    struct sr_policy_declaration merged = { .b.name = sr_strdup(binding) };
+    int r = 0;
+    for (size_t i = 0; i < docs->n && r == 0; i++) {
+        /* A file's defaults and its binding are one declaration: the file is judged by what it says
+         * in the end. */
+        struct sr_policy_declaration one = { 0 };
+        const struct sr_policy_declaration *own = declared(&docs->d[i], binding);
+        sr_policy_declaration_merge(&one, &docs->d[i].defaults, (uint16_t)i);
+        if (own) {
+            sr_policy_declaration_merge(&one, own, (uint16_t)i);
+            merged.name_where = own->name_where;
+        }
+        r = merge_document(docs, i, &one, &merged, err);
+        sr_binding_clear(&one.b);
+    }
+    if (r < 0) {
+        sr_binding_clear(&merged.b);
+        return -1;
+    }
+    *ret = merged;
+    return 0;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* The verdict: every end has an answer of its own. */
+#include "sandrun/verdict.h"
+
+#include <criterion/criterion.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    enum sr_end end;
+    int code;
+    const char *status, *reason;
+    bool decided;
+    int exit;
+    bool repair_wins;
+} table[] = {
+    { SR_END_EXITED, 0, "passed", "command.success", true, 0, true },
+    { SR_END_EXITED, 1, "failed", "command.exit", true, 1, true },
+    { SR_END_EXITED, 120, "failed", "command.exit", true, 120, true },
+    { SR_END_EXITED, 124, "failed", "command.exit", true, 124, true },
+    { SR_END_EXITED, 127, "failed", "command.exit", true, 127, true },
+    { SR_END_EXITED, 137, "failed", "command.exit", true, 137, true },
+    { SR_END_SIGNALED, 9, "failed", "command.signal", true, 137, true },
+    { SR_END_SIGNALED, 11, "failed", "command.signal", true, 139, true },
+    { SR_END_NOT_FOUND, 0, "errored", "command.not_found", false, 127, false },
+    { SR_END_NOT_EXECUTED, 0, "errored", "command.not_executed", false, 126, false },
+    { SR_END_WALL, 9, "errored", "limit.wall", false, 124, false },
+    { SR_END_IDLE, 9, "errored", "limit.idle", false, 124, false },
+    { SR_END_OUTPUT, 9, "errored", "limit.output", false, 122, false },
+    { SR_END_MEMORY, 9, "errored", "limit.memory", false, 122, false },
+    { SR_END_PIDS, 1, "errored", "limit.pids", false, 122, false },
+    { SR_END_DISK, 1, "errored", "limit.disk", false, 122, false },
+    { SR_END_INTERRUPTED, 2, "errored", "run.interrupted", false, 125, false },
+};
+enum { ROWS = sizeof table / sizeof *table };
+
+static struct sr_verdict judge(size_t row, const struct sr_changeset *changes, enum sr_on_repair on_repair)
+{
+    struct sr_plan plan = { .on_repair = on_repair };
+    struct sr_outcome o = { .end = table[row].end, .code = table[row].code, .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
+    struct sr_verdict v;
+    sr_verdict_of_run(&plan, &o, changes, &v);
+    return v;
+}
+
+static void expect(const struct sr_verdict *v, const char *status, const char *reason, bool decided, int code, size_t row)
+{
+    cr_expect_str_eq(sr_status_name(v->status), status, "row %zu: %s", row, sr_status_name(v->status));
+    cr_expect_str_eq(v->reason, reason, "row %zu: %s", row, v->reason);
+    cr_expect_eq(v->decided, decided, "row %zu", row);
+    cr_expect_eq(v->exit, code, "row %zu: exit %d", row, v->exit);
+}
+
+Test(verdict, a05_every_end_has_its_own_answer)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        struct sr_verdict v = judge(i, NULL, SR_ON_REPAIR_FAIL);
+        expect(&v, table[i].status, table[i].reason, table[i].decided, table[i].exit, i);
+    }
+}
+
+Test(verdict, a05_no_two_answers_are_the_same)
+{
+    char seen[ROWS][128];
+    bool covered[SR_END_COUNT] = { false };
+    for (size_t i = 0; i < ROWS; i++) {
+        struct sr_verdict v = judge(i, NULL, SR_ON_REPAIR_FAIL);
+        covered[table[i].end] = true;
+        snprintf(seen[i], sizeof seen[i], "%s %s %d", sr_status_name(v.status), v.reason, v.exit);
+        for (size_t j = 0; j < i; j++)
+            cr_expect_str_neq(seen[i], seen[j]);
+    }
+    for (int e = 0; e < SR_END_COUNT; e++)
+        cr_expect(covered[e], "the end %d has no row in this test", e);
+}
+
+Test(verdict, a05_only_a_command_that_ran_to_its_end_decides)
+{
+    struct sr_error err = { .code = "engine.setup", .text = "x" };
+    struct sr_verdict v;
+    sr_verdict_error(&err, &v);
+    expect(&v, "errored", "engine.setup", false, 125, 0);
+    sr_verdict_blocked("rootfs.unpinned", &v);
+    expect(&v, "blocked", "rootfs.unpinned", false, 120, 0);
+    sr_verdict_mismatch(&v);
+    expect(&v, "errored", "env.mismatch", false, 121, 0);
+    struct sr_error empty = { 0 };
+    sr_verdict_error(&empty, &v);
+    expect(&v, "errored", "run.error", false, 125, 0);
+}
+
+Test(verdict, a04_refusing_errors_are_blocked_and_broken_policies_are_not)
+{
+    static const char *const refusing[] = { "policy.untrusted", "policy.loosens", "policy.locked", "record.invalid.digest" };
+    static const char *const broken[] = { "policy.invalid.unknown_key", "policy.missing", "policy.unreadable",
+                                          "policy.locked_not", "engine.unavailable.user_namespace" };
+    struct sr_verdict v;
+    for (size_t i = 0; i < 4; i++) {
+        struct sr_error err = { 0 };
+        sr_error_set(&err, refusing[i], "x");
+        sr_verdict_error(&err, &v);
+        expect(&v, "blocked", refusing[i], false, SR_EXIT_BLOCKED, i);
+    }
+    for (size_t i = 0; i < 5; i++) {
+        struct sr_error err = { 0 };
+        sr_error_set(&err, broken[i], "x");
+        sr_verdict_error(&err, &v);
+        expect(&v, "errored", broken[i], false, SR_EXIT_SANDBOX, i);
+    }
+}
+
+Test(verdict, a18_a_repair_is_never_passed_and_never_failed)
+{
+    struct sr_repair repair = { .cls = SR_CLASS_ENV_DELETED };
+    struct sr_changeset changes = { .repairs = &repair, .n_repairs = 1 };
+    for (size_t i = 0; i < ROWS; i++) {
+        struct sr_verdict v = judge(i, &changes, SR_ON_REPAIR_FAIL);
+        if (table[i].repair_wins)
+            expect(&v, "errored", "env.repaired", false, SR_EXIT_ENV, i);
+        else
+            expect(&v, table[i].status, table[i].reason, table[i].decided, table[i].exit, i);
+        v = judge(i, &changes, SR_ON_REPAIR_REPORT);
+        expect(&v, table[i].status, table[i].reason, table[i].decided, table[i].exit, i);
+    }
+}
+
+Test(verdict, a21_changes_without_a_repair_change_nothing)
+{
+    struct sr_change change = { .cls = SR_CLASS_CACHE };
+    struct sr_changeset changes = { .v = &change, .n = 1, .total = 1 };
+    for (size_t i = 0; i < ROWS; i++) {
+        struct sr_verdict v = judge(i, &changes, SR_ON_REPAIR_FAIL);
+        expect(&v, table[i].status, table[i].reason, table[i].decided, table[i].exit, i);
+    }
+}
