@@ -119,7 +119,7 @@ bad_records() {
     usage 'record' diff ./escape.json
     lacks "no control bytes" "$err" $'[\x01-\x08\x0e-\x1f]'
     run 0 run --tree p Test
-    usage 'ambiguous' diff 0
+    usage 'ambiguous' diff 2
 }
 t "cli: records that are cut, missing, a pipe, ambiguous" bad_records
 

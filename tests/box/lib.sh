@@ -54,7 +54,7 @@ trap box_end EXIT
 trap 'exit 143' INT TERM HUP
 
 t() { # t NAME FUNCTION [ARGS...]
-    local name=$1 status dir
+    local name=$1 status dir p
     shift
     dir=$(mktemp -d "$work/t.XXXXXX") && chmod 755 "$dir"
     (
@@ -70,6 +70,8 @@ t() { # t NAME FUNCTION [ARGS...]
     else
         failed=$((failed + 1))
         printf 'FAIL %s (exit %d)\n' "$name" "$status"
+        # A test that ended in its middle may have left its own runs behind: they are not the next test's fault.
+        for p in $(own_processes); do kill -KILL "$p" 2>/dev/null; done
         tail -n "${BOX_LINES:-40}" "$work/log" | cut -c 1-600 | sed 's/^/     /'
     fi
     scrub "$dir"
@@ -209,15 +211,23 @@ untouched() {
 
 # ---- leftovers ----
 
-leftovers() {
-    # Every trace a run of this file could leave: processes holding our binary or state, mounts and cgroups of the name.
+own_processes() { # those that execute this file's own copy of the binary
     local p
     for p in /proc/[0-9]*; do
-        [ "$(readlink "$p/exe" 2>/dev/null)" = "$SANDRUN" ] && echo "process ${p#/proc/}: $(tr '\0' ' ' <"$p/cmdline" 2>/dev/null)"
+        [ "$(readlink "$p/exe" 2>/dev/null)" = "$SANDRUN" ] && echo "${p#/proc/}"
+    done
+    return 0
+}
+leftovers() {
+    # Every trace a run of this file could leave: processes of our binary, mounts, cgroups and scratch of the runs' names.
+    local p
+    for p in $(own_processes); do
+        echo "process $p: $(tr '\0' ' ' 2>/dev/null <"/proc/$p/cmdline")"
     done
     grep -F "$work" /proc/self/mountinfo | sed 's/^/mount /'
     own_cgroups | sed 's/^/cgroup /'
-    find "$XDG_STATE_HOME/sandrun/live" -mindepth 1 2>/dev/null | sed 's/^/live /'
+    # A live file that never got its name belongs to a run that made nothing yet.
+    find "$XDG_STATE_HOME/sandrun/live" -mindepth 1 ! -name '.new.*' 2>/dev/null | sed 's/^/live /'
     find "$XDG_STATE_HOME/sandrun" -mindepth 1 -maxdepth 3 ! -path '*/runs' ! -path '*/runs/*' ! -path '*/live*' \
         ! -path '*/cache*' 2>/dev/null | grep -v '/lock$' | sed 's/^/scratch /'
     local id

@@ -65,7 +65,7 @@ t "a27 another minor version" broken interpreter_minor '\.venv' \
     "mv .venv/lib/python$minor .venv/lib/python3.4 && sed -i 's/^version.*/version = 3.4.1/' .venv/pyvenv.cfg"
 t "a27 another patch version than pyvenv.cfg names" broken interpreter_patch '\.venv' \
     "sed -i 's/^version.*/version = $minor.99/' .venv/pyvenv.cfg"
-t "a27 a console script whose first line leads nowhere" broken 'shebang|moved' '\.venv/bin/tool' \
+t "a27 a console script whose first line leads nowhere" broken 'shebang|moved' '\.venv/bin' \
     "sed -i '1s:.*:#!/usr/nowhere/bin/python3:' .venv/bin/tool"
 t "a27 an environment moved from another place" broken 'moved|shebang' '\.venv' \
     "sed -i '1s:.*:#!/usr/src/other-checkout/.venv/bin/python3:' .venv/bin/tool && printf '%s\n' '#!/usr/src/other-checkout/.venv/bin/python3' >.venv/bin/tool2 && chmod +x .venv/bin/tool2"

@@ -71,7 +71,7 @@ read -ra listening <"$work/listening"
     list=/run list=/root "env=PROBE_SECRET" "hostname=$(hostname)" "shm=$shm_key")
     process_args=(environ=T mem=T maps=T exe=T exe-write=T root=T cwd=T fd-list=T ptrace=T vm-read=T pidfd-getfd=T
     "signal=$bystander" "marker=$marker")
-    write_args=(create=/ create=/usr create=/etc create=/usr/local/bin create=/var create=/dev "create=$work" "create=$work/mounted"
+    write_args=(create=/ create=/usr create=/etc create=/usr/local/bin create=/var create=/dev "create=$work/mounted"
     "open=$cgroup_file" "open=$work/beside.txt" "open=$work/mounted/file" "chmod=$work/mounted/file" open=/etc/passwd
     open=/proc/sys/kernel/core_pattern open=/proc/sys/kernel/hostname open=/proc/sysrq-trigger
     reopen=/usr/bin/env reopen=/etc/passwd remount=/ remount=/usr remount=/proc)
@@ -147,10 +147,11 @@ done
 host_ids() {
     local p
     for p in /proc/[0-9]*; do
-        tr '\0' ' ' <"$p/cmdline" 2>/dev/null | grep -qF "sleep $1" || continue
+        tr '\0' ' ' 2>/dev/null <"$p/cmdline" | grep -qF "sleep $1" || continue
         [ "$(readlink "$p/ns/pid")" != "$(readlink /proc/self/ns/pid)" ] || continue
         echo "$(awk '/^Uid:/ { u = $2" "$3" "$4" "$5 } /^Gid:/ { g = $2" "$3" "$4" "$5 } END { print u" "g }' "$p/status")"
-    done
+    done 2>/dev/null
+    return 0
 }
 never_root() { # never_root CALLER OWNER
     local -n as=as_$1
@@ -182,7 +183,7 @@ kill_all() {
     sh_binding p Kill 'kill -9 -1; echo still here'
     sr run --tree p Kill
     kill -0 "$victim" || fail "a process of the host is dead"
-    isnt "status" "$(record status)" passed
+    is "the command itself goes on" "$out" "still here"
 }
 t "a13 kill -9 -1 inside reaches nobody outside" kill_all
 

@@ -72,12 +72,14 @@ git_destroys() {
     local before
     before=$(git -C p rev-parse HEAD)
     # shellcheck disable=SC2016
-    sh_binding p Wreck 'git worktree prune --expire now; git branch -D precious; git gc -q --prune=now; echo evil >.git/hooks/post-checkout; git config core.fsmonitor ./evil; git clean -qfdx; git reset -q --hard HEAD~1' '{"tree": {"protect": []}}'
+    sh_binding p Wreck 'git worktree prune --expire now; git branch -D precious; git gc -q --prune=now; echo evil >.git/hooks/post-checkout; git config core.fsmonitor ./evil; git clean -qfdx; git reset -q --hard HEAD~1'
     untouched "$PWD/p" sr run --staged --tree p Wreck
     isnt "HEAD moved only by our own commit" "$before" ""
     git -C p rev-parse -q --verify precious >/dev/null || fail "the branch is gone on the host"
     git -C linked status >/dev/null || fail "the linked worktree is broken on the host"
-    matches "hooks and configuration are named" "$(record changes)" 'git\.internal|deferred'
+    absent p/.git/hooks/post-checkout
+    # .git is protected: what the command could not do is no verdict of ours, but never a pass.
+    isnt "status" "$(record status)" passed
 }
 t "a18 git that prunes, deletes and configures inside changes nothing outside" git_destroys
 summary
