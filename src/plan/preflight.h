@@ -71,6 +71,8 @@ bool preflight_elf(struct preflight *pf, const struct elf_info *elf, char *path,
 /* The shared libraries beneath dir of the environment at fd: of this machine and libc? */
 void preflight_libraries(struct preflight *pf, const char *name, int fd, const char *dir,
                          const char *suffix);
+/* The compiled programs of a Python environment's bin. */
+void preflight_programs(struct preflight *pf, const struct venv *v);
 void preflight_node(struct preflight *pf);
 /* pnpm's store, when the command is pnpm's: it clears a node_modules that was linked from another
  * store. */
