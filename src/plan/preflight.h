@@ -30,8 +30,11 @@ struct preflight {
     struct sr_findings found;
     size_t cap;
     uint16_t machine;   /* EM_* of this host, 0 when it is not known */
-    enum elf_libc libc; /* of the root filesystem */
+    bool libc_known;
+    enum elf_libc libc; /* of the root filesystem: preflight_libc */
 };
+
+enum elf_libc preflight_libc(struct preflight *pf);
 
 /* Takes ownership of the strings. */
 void preflight_add(struct preflight *pf, struct sr_finding f);

@@ -41,10 +41,10 @@ static bool loader_fits(struct preflight *pf, const struct elf_info *elf, char *
                    sr_asprintf("no %s inside", elf->interp), remedy);
     /* Without a loader of its own (a library): the libc it asks for has to be the one of the
      * programs that load it. */
-    if (!elf->interp[0] && elf->libc != ELF_LIBC_UNKNOWN && pf->libc != ELF_LIBC_UNKNOWN &&
-        elf->libc != pf->libc)
+    if (!elf->interp[0] && elf->libc != ELF_LIBC_UNKNOWN && preflight_libc(pf) != ELF_LIBC_UNKNOWN &&
+        elf->libc != preflight_libc(pf))
         return add(pf, "env.mismatch.libc", path, sr_strdup(elf_libc_name(elf->libc)),
-                   sr_asprintf("%s (the loader of /bin/sh)", elf_libc_name(pf->libc)), remedy);
+                   sr_asprintf("%s (the loader of /bin/sh)", elf_libc_name(preflight_libc(pf))), remedy);
     free(path);
     return true;
 }
