@@ -91,20 +91,28 @@ void sr_json_append_string(cJSON *array, const char *s)
     sr_json_append(array, make_string(s));
 }
 
-static void write_string(struct sr_buf *b, const char *s)
+static void write_escape(struct sr_buf *b, char c)
 {
     static const char from[] = "\"\\\b\f\n\r\t", to[] = "\"\\bfnrt";
+    const char *at = strchr(from, c);
+    if (at)
+        sr_buf_add(b, (const char[]){ '\\', to[at - from] }, 2);
+    else
+        sr_buf_printf(b, "\\u%04x", (unsigned)c);
+}
+
+static void write_string(struct sr_buf *b, const char *s)
+{
     sr_buf_putc(b, '"');
-    for (; *s; s++) {
-        const char *at = strchr(from, *s);
-        if (at) {
-            sr_buf_putc(b, '\\');
-            sr_buf_putc(b, to[at - from]);
-        } else if ((unsigned char)*s < 0x20 || *s == 0x7f) {
-            sr_buf_printf(b, "\\u%04x", (unsigned)*s);
-        } else {
-            sr_buf_putc(b, *s);
-        }
+    for (const char *run = s;; run++) {
+        const char *end = run;
+        while ((unsigned char)*end >= 0x20 && *end != '"' && *end != '\\' && *end != 0x7f)
+            end++;
+        sr_buf_add(b, run, (size_t)(end - run));
+        if (!*end)
+            break;
+        write_escape(b, *end);
+        run = end;
     }
     sr_buf_putc(b, '"');
 }
@@ -119,7 +127,8 @@ static void write_number(struct sr_buf *b, double v)
         return;
     }
     if (fabs(v) <= EXACT_MAX && v == (double)(int64_t)v) {
-        sr_buf_printf(b, "%.0f", v);
+        snprintf(text, sizeof text, "%" PRId64, (int64_t)v);
+        sr_buf_puts(b, text);
         return;
     }
     for (int digits = 15; digits <= 17; digits++) {
@@ -132,8 +141,10 @@ static void write_number(struct sr_buf *b, double v)
 
 static void new_line(struct sr_buf *b, int level)
 {
+    static const char blanks[] = "\n                                                                ";
+    size_t len = 1 + (size_t)(level < 0 ? 0 : level) * 2;
     if (level >= 0)
-        sr_buf_printf(b, "\n%*s", level * 2, "");
+        sr_buf_add(b, blanks, len < sizeof blanks ? len : sizeof blanks - 1); /* 32 levels: SR_JSON_DEPTH_MAX */
 }
 
 /* level -1: compact */

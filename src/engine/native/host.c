@@ -12,6 +12,9 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
+/* A small file is copied: that is cheaper than a mount, which is also taken down again at the end. */
+enum { SMALL_MAX = 16 * 1024 };
+
 /*
  * Some forty paths: their attributes are set by one recursive call after the last, before anything else is attached, instead of one
  * each. Nothing foreign runs in between.
@@ -26,20 +29,57 @@ static int seal(struct native *n, struct sr_error *err)
     return 0;
 }
 
+static int failed(const char *path, struct sr_error *err)
+{
+    return sr_error_sys(err, "engine.unavailable.rootfs", "cannot bring %s of the host into the new root", path);
+}
+
+/* The directory of path below the new root. Only what this file made stands there so far: no name of it leads elsewhere. */
+static int make_parent(struct native *n, const char *path, struct sr_error *err)
+{
+    const char *slash = strrchr(path, '/');
+    cleanup_free char *parent = sr_strndup(path + 1, slash > path ? (size_t)(slash - path) - 1 : 0);
+    return *parent ? sr_mkdir_p(n->root_fd, parent, 0755, err) : 0;
+}
+
 static int copy_link(struct native *n, const char *path, struct sr_error *err)
 {
     char target[4096];
     ssize_t len = readlink(path, target, sizeof target - 1);
     if (len < 0)
-        return sr_error_sys(err, "engine.unavailable.rootfs", "cannot read the link %s", path);
+        return failed(path, err);
     target[len] = '\0';
-    const char *slash = strrchr(path, '/');
-    cleanup_free char *parent = sr_strndup(path + 1, slash > path ? (size_t)(slash - path) - 1 : 0);
-    if (*parent && sr_mkdir_p(n->root_fd, parent, 0755, err) < 0)
+    if (symlinkat(target, n->root_fd, path + 1) == 0)
+        return 0;
+    if (errno == ENOENT && make_parent(n, path, err) < 0)
         return -1;
-    if (symlinkat(target, n->root_fd, path + 1) < 0)
-        return sr_error_sys(err, "engine.unavailable.rootfs", "cannot make the link %s", path);
-    return 0;
+    return symlinkat(target, n->root_fd, path + 1) < 0 ? failed(path, err) : 0;
+}
+
+static int create(struct native *n, const char *path, struct sr_error *err)
+{
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    int fd = openat(n->root_fd, path + 1, flags, 0644);
+    if (fd < 0 && errno == ENOENT) {
+        if (make_parent(n, path, err) < 0)
+            return -1;
+        fd = openat(n->root_fd, path + 1, flags, 0644);
+    }
+    return fd < 0 ? failed(path, err) : fd;
+}
+
+/* 1: copied. 0: too large, or not readable: bound then, and as readable inside as it is here. */
+static int copy_small(struct native *n, const char *path, struct sr_error *err)
+{
+    char bytes[SMALL_MAX + 1];
+    cleanup_fd int in = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    ssize_t len = in < 0 ? -1 : read(in, bytes, sizeof bytes);
+    if (len < 0 || len > SMALL_MAX)
+        return 0;
+    cleanup_fd int out = create(n, path, err);
+    if (out < 0)
+        return -1;
+    return sr_write_all(out, bytes, (size_t)len) < 0 ? failed(path, err) : 1;
 }
 
 static int bind_path(struct native *n, const char *path, bool dir, struct sr_error *err)
@@ -54,13 +94,17 @@ static int add_path(struct native *n, const struct sr_host_path *p, struct sr_er
 {
     struct stat st;
     if (lstat(p->path, &st) < 0)
-        /* the table has what any distribution has */
-        return errno == ENOENT ? 0 : sr_error_sys(err, "engine.unavailable.rootfs", "cannot look at %s", p->path);
+        return errno == ENOENT ? 0 : failed(p->path, err); /* the table has what any distribution has */
     if (S_ISLNK(st.st_mode))
         return copy_link(n, p->path, err);
-    if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))
-        return bind_path(n, p->path, S_ISDIR(st.st_mode), err);
-    return sr_error_set(err, "engine.unavailable.rootfs", "%s is neither a file, a directory nor a link", p->path);
+    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
+        return sr_error_set(err, "engine.unavailable.rootfs", "%s is neither a file, a directory nor a link", p->path);
+    if (S_ISREG(st.st_mode) && st.st_size <= SMALL_MAX) {
+        int copied = copy_small(n, p->path, err);
+        if (copied != 0)
+            return copied < 0 ? -1 : 0;
+    }
+    return bind_path(n, p->path, S_ISDIR(st.st_mode), err);
 }
 
 int step_host_paths(struct native *n, struct sr_error *err)

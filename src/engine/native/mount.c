@@ -186,14 +186,16 @@ static int attach_one_view(struct native *n, const char *source, const char *tar
 
 int native_attach_view(struct native *n, const char *source, const char *target, struct sr_error *err)
 {
-    cleanup_strv struct sr_strv below = { 0 };
-    if (attach_one_view(n, source, target, err) < 0 || native_submounts(source, &below, err) < 0)
+    if (attach_one_view(n, source, target, err) < 0)
         return -1;
     /* an overlay shows what lies under the mounts of its lower, so each gets a view of its own on top */
-    for (size_t i = 0; i < below.n; i++) {
-        cleanup_free char *at = sr_asprintf("%s%s", target, below.v[i] + strlen(source));
-        if (attach_one_view(n, below.v[i], at, err) < 0)
-            return sr_error_wrap(err, "mounting %s below %s", below.v[i], source);
+    for (size_t i = 0; i < n->host_mounts.n; i++) {
+        const char *below = n->host_mounts.v[i];
+        if (!sr_path_below(below, source) || strcmp(below, source) == 0)
+            continue;
+        cleanup_free char *at = sr_asprintf("%s%s", target, below + strlen(source));
+        if (attach_one_view(n, below, at, err) < 0)
+            return sr_error_wrap(err, "mounting %s below %s", below, source);
     }
     return 0;
 }
@@ -212,21 +214,22 @@ static void unescape(char *path)
     *to = '\0';
 }
 
-int native_submounts(const char *dir, struct sr_strv *ret, struct sr_error *err)
+int native_mount_points(struct sr_strv *ret, struct sr_error *err)
 {
     enum { MOUNT_POINT_FIELD = 4 };
     cleanup_file FILE *f = fopen("/proc/self/mountinfo", "re");
     if (!f)
         return sr_error_sys(err, "engine.unavailable.proc", "cannot read /proc/self/mountinfo");
     cleanup_free char *line = NULL;
-    size_t cap = 0, len = strlen(dir);
+    size_t cap = 0;
     while (getline(&line, &cap, f) > 0) {
         char *save = NULL, *field = strtok_r(line, " ", &save);
         for (int i = 0; field && i < MOUNT_POINT_FIELD; i++)
             field = strtok_r(NULL, " ", &save);
-        if (field)
-            unescape(field);
-        if (field && strncmp(field, dir, len) == 0 && field[len] == '/' && !sr_strv_has(ret, field))
+        if (!field)
+            continue;
+        unescape(field);
+        if (!sr_strv_has(ret, field)) /* one upon the other: the path is what counts */
             sr_strv_add(ret, field);
     }
     return 0;

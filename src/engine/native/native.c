@@ -196,11 +196,14 @@ int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, 
     ret->lower_fd = n.tree_fd;
     int done = sr_seccomp_filter(io->state->cache_fd, &plan->seccomp_allow, &n.filter, err);
     if (done == 0)
+        done = native_mount_points(&n.host_mounts, err);
+    if (done == 0)
         done = native_identity_find(plan, &n.id, err);
     if (done == 0)
         done = native_run_limited(&n, io, ret, native_child, err);
     sr_closep(&n.id.userns_fd);
     sr_buf_clear(&n.filter);
+    sr_strv_clear(&n.host_mounts);
     return done;
 }
 
@@ -212,12 +215,16 @@ static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket
 /* An overlay shows what lies under the mounts of its lower, which is not the tree the policy means. */
 static int probe_submounts(const struct sr_plan *plan, struct sr_error *err)
 {
-    cleanup_strv struct sr_strv below = { 0 };
-    if (native_submounts(plan->tree, &below, err) < 0)
+    cleanup_strv struct sr_strv points = { 0 };
+    const char *below = NULL;
+    if (native_mount_points(&points, err) < 0)
         return -1;
-    if (!below.n)
+    for (size_t i = 0; i < points.n && !below; i++)
+        if (sr_path_below(points.v[i], plan->tree) && strcmp(points.v[i], plan->tree) != 0)
+            below = points.v[i];
+    if (!below)
         return 0;
-    sr_error_set(err, "engine.unavailable.tree_submount", "something is mounted inside the tree, at %s: a copy-on-write view would hide it", below.v[0]);
+    sr_error_set(err, "engine.unavailable.tree_submount", "something is mounted inside the tree, at %s: a copy-on-write view would hide it", below);
     return sr_error_hint(err, "unmount it, or name it in the binding's mounts from where its content stands");
 }
 
