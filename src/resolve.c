@@ -102,21 +102,38 @@ struct version_context {
     struct sr_state *state;
 };
 
-/* The answer is kept by the identity of the file: what has not changed need not be run again. */
-static int cache_name(const char *path, char name[96])
+/* What a file is: no two contents of it share all of these. */
+static int add_identity(struct sr_buf *key, const char *path)
 {
     struct stat st;
-    unsigned char digest[SR_SHA256_SIZE];
-    char hex[SR_SHA256_HEX];
     if (stat(path, &st) < 0)
         return -1;
-    cleanup_free char *key = sr_asprintf("%s %llu %llu %lld %lld.%09ld %lld.%09ld", path, (unsigned long long)st.st_dev,
-                                         (unsigned long long)st.st_ino, (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec,
-                                         (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
-    sr_sha256_bytes(key, strlen(key), digest);
+    sr_buf_printf(key, "%s %llu %llu %lld %lld.%09ld %lld.%09ld\n", path, (unsigned long long)st.st_dev, (unsigned long long)st.st_ino,
+                  (long long)st.st_size, (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, (long long)st.st_ctim.tv_sec, st.st_ctim.tv_nsec);
+    return 0;
+}
+
+/*
+ * The answer is kept by the identity of the interpreter and of the pyvenv.cfg beside it, whose "home" decides too. Only where a path
+ * inside is the same path outside; another target or a mount in the way, and the interpreter is asked again.
+ */
+static int cache_name(const struct sr_plan *plan, const char *path, char name[96])
+{
+    unsigned char digest[SR_SHA256_SIZE];
+    char hex[SR_SHA256_HEX];
+    cleanup_buf struct sr_buf key = SR_BUF(16384);
+    if (strcmp(plan->tree, plan->tree_target) != 0 || plan->n_mounts)
+        return -1;
+    cleanup_free char *config = sr_asprintf("%s/../../pyvenv.cfg", path);
+    cleanup_free char *clean = sr_path_clean(config);
+    if (add_identity(&key, path) < 0 || !clean)
+        return -1;
+    if (add_identity(&key, clean) < 0)
+        sr_buf_puts(&key, "no pyvenv.cfg\n");
+    sr_sha256_bytes(key.data, key.len, digest);
     sr_sha256_hex(digest, hex);
     snprintf(name, 96, "interpreter-%s", hex);
-    return 0;
+    return key.overflow ? -1 : 0;
 }
 
 static bool is_version(const char *text)
@@ -176,15 +193,14 @@ static int interpreter_version(void *ctx, const char *path, char version[32])
 {
     struct version_context *c = ctx;
     char name[96];
-    if (cache_name(path, name) < 0)
-        return -1;
-    if (read_version(c->state->cache_fd, name, version) == 0)
+    bool cached = cache_name(c->plan, path, name) == 0;
+    if (cached && read_version(c->state->cache_fd, name, version) == 0)
         return 0;
     if (run_interpreter(c, path, version) < 0)
         return -1;
     cleanup_free char *text = sr_asprintf("%s\n", version);
     struct sr_error unsaved = { 0 };
-    if (sr_file_write_at(c->state->cache_fd, name, text, strlen(text), 0600, &unsaved) < 0)
+    if (cached && sr_file_write_at(c->state->cache_fd, name, text, strlen(text), 0600, &unsaved) < 0)
         sr_error_clear(&unsaved); /* a cache: asked again next time */
     return 0;
 }

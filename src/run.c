@@ -225,7 +225,9 @@ static int changes_of_tree(struct pipeline *p, struct sr_error *err)
     case SR_TREE_OVERLAY:
         return sr_overlay_read(o->lower_fd, o->upper_fd, &p->changes, err);
     case SR_TREE_COPY:
-        return sr_tree_compare(o->lower_fd, o->upper_fd, &p->changes, err);
+        if (sr_tree_compare(o->lower_fd, o->upper_fd, &p->changes, err) < 0)
+            return -1;
+        return sr_tree_anew(o->fresh, o->upper_fd, &p->changes, err);
     default:
         return 0; /* read-only: the kernel kept it as it was */
     }

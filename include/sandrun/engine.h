@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "sandrun/change.h"
 #include "sandrun/gate.h"
 #include "sandrun/plan.h"
 #include "sandrun/state.h"
@@ -52,6 +53,7 @@ struct sr_outcome {
     uint64_t setup_ns, run_ns; /* to exec; exec to end */
     uint64_t cpu_user_us, cpu_system_us, memory_peak, disk_peak, pids_peak;
     int lower_fd, upper_fd, home_fd; /* for the change set: -1 where the mode has none. Copy mode: upper_fd is the copy */
+    struct sr_manifest *fresh; /* copy mode: the copy as it was before the command, without content */
     enum sr_tree_mode tree_mode;
 };
 

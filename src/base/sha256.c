@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256 (FIPS 180-4): the portable code, the choice of the CPU's instructions, and the calling sequence. */
+/* SHA-256 (FIPS 180-4): the portable code, the choice of the CPU's instructions, and the calling
+ * sequence. */
 #include "base/sha256.h"
 
 #include "base/sha256_hw.h"
@@ -83,8 +84,8 @@ void sr_sha256_portable(uint32_t h[8], const unsigned char *blocks, size_t n)
     }
 }
 
-/* Chosen at first use. Two threads of the hashing pool may both choose: they choose the same, so the race is only about
- * which of two equal stores comes last. */
+/* Chosen at first use. Two threads of the hashing pool may both choose: they choose the same, so
+ * the race is only about which of two equal stores comes last. */
 static sr_sha256_fn *chosen;
 
 static void transform(uint32_t h[8], const unsigned char *blocks, size_t n)
@@ -172,7 +173,8 @@ void sr_sha256_text(const unsigned char digest[SR_SHA256_SIZE], char out[SR_DIGE
 int sr_sha256_fd(int fd, const char *name, unsigned char out[SR_SHA256_SIZE], uint64_t *ret_size,
                  struct sr_error *err)
 {
-    /* On the stack: the hashing pool's threads each need one, and 64 KiB is where larger reads stop paying. */
+    /* On the stack: the hashing pool's threads each need one, and 64 KiB is where larger reads stop
+     * paying. */
     unsigned char chunk[64 * 1024];
     struct sr_sha256 c;
     sr_sha256_init(&c);

@@ -16,7 +16,8 @@
 /* <asm/hwcap.h> */
 #define HWCAP_SHA2_BIT (1ul << 6)
 
-TARGET static inline void rounds4(uint32x4_t *abcd, uint32x4_t *efgh, uint32x4_t m, const uint32_t *k)
+TARGET static inline void rounds4(uint32x4_t *abcd, uint32x4_t *efgh, uint32x4_t m,
+                                  const uint32_t *k)
 {
     uint32x4_t wk = vaddq_u32(m, vld1q_u32(k));
     uint32x4_t before = *abcd;
@@ -35,7 +36,8 @@ TARGET static void transform_arm(uint32_t h[8], const unsigned char *blocks, siz
         for (unsigned i = 0; i < 16; i++) {
             uint32x4_t *w = &m[i % 4];
             if (i >= 4)
-                *w = vsha256su1q_u32(vsha256su0q_u32(*w, m[(i + 1) % 4]), m[(i + 2) % 4], m[(i + 3) % 4]);
+                *w = vsha256su1q_u32(vsha256su0q_u32(*w, m[(i + 1) % 4]), m[(i + 2) % 4],
+                                     m[(i + 3) % 4]);
             rounds4(&abcd, &efgh, *w, sr_sha256_k + 4 * i);
         }
         abcd = vaddq_u32(abcd, abcd0);

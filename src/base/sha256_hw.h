@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The seam between SHA-256 and the CPU's own instructions: one file per architecture, each empty on the others. */
+/* The seam between SHA-256 and the CPU's own instructions: one file per architecture, each empty on
+ * the others. */
 #ifndef SR_BASE_SHA256_HW_H
 #define SR_BASE_SHA256_HW_H
 

@@ -48,7 +48,8 @@ TARGET static void block_x86(__m128i *abef, __m128i *cdgh, const unsigned char *
     *cdgh = _mm_add_epi32(*cdgh, cdgh0);
 }
 
-/* The instructions want the state as (a,b,e,f) and (c,d,g,h), highest lane first; memory has a..h. */
+/* The instructions want the state as (a,b,e,f) and (c,d,g,h), highest lane first; memory has a..h.
+ */
 TARGET static void transform_x86(uint32_t h[8], const unsigned char *blocks, size_t n)
 {
     __m128i dcba = _mm_loadu_si128((const __m128i *)(const void *)h);

@@ -27,8 +27,8 @@ struct classifier {
 
 /* ---- tracked or not ---- */
 
-/* A repository that cannot be read must not turn a run into "nothing is known": the paths count as untracked, and the
- * change set says that and why. */
+/* A repository that cannot be read must not turn a run into "nothing is known": the paths count as
+ * untracked, and the change set says that and why. */
 static void tracking_failed(struct classifier *c, const struct sr_error *err)
 {
     if (strcmp(err->code, "git.none") != 0)
@@ -57,7 +57,8 @@ static bool tracked(struct classifier *c, const char *path)
 
 /* ---- links that leave ---- */
 
-/* Walks target from the link's directory by words alone; a ".." after a link may lead anywhere, so that counts as leaving. */
+/* Walks target from the link's directory by words alone; a ".." after a link may lead anywhere, so
+ * that counts as leaving. */
 static bool relative_leaves(const struct sr_view *v, const char *path, const char *target)
 {
     const char *slash = strrchr(path, '/');
@@ -90,7 +91,8 @@ static bool absolute_leaves(const struct classifier *c, const char *target)
 static bool leaves(const struct classifier *c, const struct sr_change *change, const char *target)
 {
     struct sr_view v = { c->set, c->o, false };
-    return target[0] == '/' ? absolute_leaves(c, target) : relative_leaves(&v, change->path, target);
+    return target[0] == '/' ? absolute_leaves(c, target)
+                            : relative_leaves(&v, change->path, target);
 }
 
 /* Manifests keep a link's digest only; its text is still where it was made. */
@@ -100,7 +102,8 @@ static bool escapes(const struct classifier *c, struct sr_change *change)
         return false;
     if (!change->target && c->o->after_fd >= 0) {
         const char *slash = strrchr(change->path, '/');
-        cleanup_free char *dir = sr_strndup(change->path, slash ? (size_t)(slash - change->path) : 0);
+        cleanup_free char *dir =
+            sr_strndup(change->path, slash ? (size_t)(slash - change->path) : 0);
         cleanup_fd int fd = sr_walk_open(c->o->after_fd, dir, false);
         change->target = fd < 0 ? NULL : sr_walk_link(fd, slash ? slash + 1 : change->path);
     }
@@ -113,7 +116,8 @@ static bool index_refreshed(const struct classifier *c, const struct sr_change *
 {
     struct sr_view v = { c->set, c->o, false };
     const char *slash = strrchr(change->path, '/');
-    if (change->kind != SR_CHANGE_MODIFIED || !slash || strcmp(slash, "/index") != 0 || !S_ISREG(change->after.mode))
+    if (change->kind != SR_CHANGE_MODIFIED || !slash || strcmp(slash, "/index") != 0 ||
+        !S_ISREG(change->after.mode))
         return false;
     cleanup_buf struct sr_buf before = SR_BUF(GIT_INDEX_MAX), after = SR_BUF(GIT_INDEX_MAX);
     return sr_view_read(&v, change->path, false, GIT_INDEX_MAX, &before) &&
@@ -131,14 +135,16 @@ static enum sr_change_class plain_class(struct classifier *c, struct sr_change *
         return SR_CLASS_DEFERRED;
     if (escapes(c, change))
         return SR_CLASS_ESCAPE;
-    /* Before git is asked: nearly every run of a test suite writes these, and reading the index is the dearest step. */
+    /* Before git is asked: nearly every run of a test suite writes these, and reading the index is
+     * the dearest step. */
     if (sr_path_cache(change->path, false))
         return SR_CLASS_CACHE;
     return tracked(c, change->path) ? SR_CLASS_SOURCE_TRACKED : SR_CLASS_SOURCE_UNTRACKED;
 }
 
 /* The environment's class, if it has one to give. */
-static bool owner_class(const struct classifier *c, const struct sr_owner *owner, enum sr_change_class *ret)
+static bool owner_class(const struct classifier *c, const struct sr_owner *owner,
+                        enum sr_change_class *ret)
 {
     if (owner->environment == SR_NO_ENVIRONMENT)
         return false;
@@ -155,7 +161,8 @@ static bool owner_class(const struct classifier *c, const struct sr_owner *owner
     return true;
 }
 
-static enum sr_change_class rest_class(const struct classifier *c, const struct sr_change_rest *r, const struct sr_owner *owner)
+static enum sr_change_class rest_class(const struct classifier *c, const struct sr_change_rest *r,
+                                       const struct sr_owner *owner)
 {
     enum sr_change_class cls;
     if (owner_class(c, owner, &cls))
@@ -222,7 +229,8 @@ static void repairs_tell(struct classifier *c)
         qsort(c->set->repairs, c->set->n_repairs, sizeof *c->set->repairs, repair_compare);
 }
 
-int sr_changes_classify(struct sr_changeset *set, const struct sr_classify_options *o, struct sr_error *err)
+int sr_changes_classify(struct sr_changeset *set, const struct sr_classify_options *o,
+                        struct sr_error *err)
 {
     struct classifier c = { .set = set, .o = o };
     if (set->n_repairs)

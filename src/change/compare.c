@@ -15,7 +15,8 @@ struct compare {
 };
 
 /* 1 there, 0 not, -1 error. */
-static int look(int dirfd, const char *name, const char *dir, struct stat *ret, struct sr_error *err)
+static int look(int dirfd, const char *name, const char *dir, struct stat *ret,
+                struct sr_error *err)
 {
     if (fstatat(dirfd, name, ret, AT_SYMLINK_NOFOLLOW) == 0)
         return 1;
@@ -26,8 +27,12 @@ static int look(int dirfd, const char *name, const char *dir, struct stat *ret, 
 
 static int side_tell(struct compare *c, const char *path, bool added, struct sr_error *err)
 {
-    struct sr_subtree s = { .root_fd = added ? c->after_fd : c->before_fd, .from = path, .to = path, .added = added,
-                            .digest = added, .force = added };
+    struct sr_subtree s = { .root_fd = added ? c->after_fd : c->before_fd,
+                            .from = path,
+                            .to = path,
+                            .added = added,
+                            .digest = added,
+                            .force = added };
     return sr_subtree_tell(&s, c->set, err);
 }
 
@@ -39,8 +44,13 @@ static int name_compare(struct compare *c, int before, int after, const char *di
     if (is < 0)
         return -1;
     cleanup_free char *path = sr_walk_join(dir, name);
-    struct sr_entry e = { .before_fd = before, .after_fd = after, .name = name, .before = was ? &b : NULL,
-                          .after = is ? &a : NULL, .force = true, .content = true };
+    struct sr_entry e = { .before_fd = before,
+                          .after_fd = after,
+                          .name = name,
+                          .before = was ? &b : NULL,
+                          .after = is ? &a : NULL,
+                          .force = true,
+                          .content = true };
     if ((was || is) && sr_entry_tell(&e, path, false, c->set, NULL, err) < 0)
         return -1;
     bool was_dir = was && S_ISDIR(b.st_mode), is_dir = is && S_ISDIR(a.st_mode);
@@ -92,7 +102,12 @@ int sr_tree_compare(int before_fd, int after_fd, struct sr_changeset *ret, struc
 
 int sr_tree_added(int root_fd, bool in_home, struct sr_changeset *ret, struct sr_error *err)
 {
-    struct sr_subtree s = { .root_fd = root_fd, .from = "", .to = "", .in_home = in_home, .added = true, .digest = true,
+    struct sr_subtree s = { .root_fd = root_fd,
+                            .from = "",
+                            .to = "",
+                            .in_home = in_home,
+                            .added = true,
+                            .digest = true,
                             .force = true };
     return sr_subtree_tell(&s, ret, err);
 }

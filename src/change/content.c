@@ -75,7 +75,8 @@ static ssize_t block_read(int fd, unsigned char *block, off_t at)
     return (ssize_t)have;
 }
 
-/* Only the blocks that are not all zero, each with its offset: the same for the same bytes, wherever the holes are. */
+/* Only the blocks that are not all zero, each with its offset: the same for the same bytes,
+ * wherever the holes are. */
 static int digest_blocks(int fd, off_t size, unsigned char out[SR_SHA256_SIZE])
 {
     unsigned char block[BLOCK];
@@ -95,12 +96,14 @@ static int digest_blocks(int fd, off_t size, unsigned char out[SR_SHA256_SIZE])
     return 0;
 }
 
-static int digest_file(int dirfd, const char *name, bool force, struct sr_entry_state *ret, struct sr_error *err)
+static int digest_file(int dirfd, const char *name, bool force, struct sr_entry_state *ret,
+                       struct sr_error *err)
 {
     struct stat now;
     cleanup_fd int fd = sr_walk_open_file(dirfd, name, force, &now);
     if (fd < 0)
-        return sr_error_sys(err, "snapshot.read", "cannot open the file %s to read its content", name);
+        return sr_error_sys(err, "snapshot.read", "cannot open the file %s to read its content",
+                            name);
     ret->size = (uint64_t)now.st_size;
     if (now.st_size > SR_WALK_PLAIN_MAX) {
         if (digest_blocks(fd, now.st_size, ret->digest) < 0)
@@ -132,11 +135,12 @@ char *sr_walk_link(int dirfd, const char *name)
 struct sr_entry_state sr_walk_state(const struct stat *st)
 {
     bool sized = S_ISREG(st->st_mode) || S_ISLNK(st->st_mode);
-    return (struct sr_entry_state){ .mode = st->st_mode, .size = sized ? (uint64_t)st->st_size : 0 };
+    return (struct sr_entry_state){ .mode = st->st_mode,
+                                    .size = sized ? (uint64_t)st->st_size : 0 };
 }
 
-int sr_walk_digest(int dirfd, const char *name, bool force, const struct stat *st, struct sr_entry_state *ret,
-                   struct sr_error *err)
+int sr_walk_digest(int dirfd, const char *name, bool force, const struct stat *st,
+                   struct sr_entry_state *ret, struct sr_error *err)
 {
     *ret = sr_walk_state(st);
     if (S_ISREG(st->st_mode))

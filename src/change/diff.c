@@ -10,7 +10,8 @@
 #include <string.h>
 
 struct pair {
-    const struct sr_manifest_entry *before, *after; /* directories; NULL: not there, or not a directory */
+    const struct sr_manifest_entry *before,
+        *after; /* directories; NULL: not there, or not a directory */
     char *path;
     size_t mark;
 };
@@ -31,11 +32,12 @@ static bool entries_equal(const struct sr_manifest_entry *b, const struct sr_man
     return S_ISDIR(b->mode) || memcmp(b->digest, a->digest, SR_SHA256_SIZE) == 0;
 }
 
-static void pair_push(struct diff *d, const struct sr_manifest_entry *b, const struct sr_manifest_entry *a, char *path,
-                      size_t mark)
+static void pair_push(struct diff *d, const struct sr_manifest_entry *b,
+                      const struct sr_manifest_entry *a, char *path, size_t mark)
 {
     SR_GROW(d->todo, d->n, d->cap);
-    d->todo[d->n++] = (struct pair){ b && S_ISDIR(b->mode) ? b : NULL, a && S_ISDIR(a->mode) ? a : NULL, path, mark };
+    d->todo[d->n++] = (struct pair){ b && S_ISDIR(b->mode) ? b : NULL,
+                                     a && S_ISDIR(a->mode) ? a : NULL, path, mark };
 }
 
 /* Above SR_WALK_PLAIN_MAX the digest is for comparing only. */
@@ -47,8 +49,8 @@ static struct sr_entry_state shown(const struct sr_manifest_entry *e)
     return s;
 }
 
-static void entry_diff(struct diff *d, const struct sr_manifest_entry *b, const struct sr_manifest_entry *a,
-                       const struct pair *dir)
+static void entry_diff(struct diff *d, const struct sr_manifest_entry *b,
+                       const struct sr_manifest_entry *a, const struct pair *dir)
 {
     const char *name = b ? d->before->names + b->name : d->after->names + a->name;
     struct sr_entry_state bs = { 0 }, as = { 0 };
@@ -71,17 +73,23 @@ static void entry_diff(struct diff *d, const struct sr_manifest_entry *b, const 
         sr_set_mark(d->set, path, d->in_home, SR_MARK_GONE);
     /* Another inode, or the same number with another birth, under the same name. */
     if (b_dir && a_dir)
-        mark = b->dir.identity == a->dir.identity ? SR_MARKS_MAX : sr_set_mark(d->set, path, d->in_home, SR_MARK_ANEW);
+        mark = b->dir.identity == a->dir.identity
+                   ? SR_MARKS_MAX
+                   : sr_set_mark(d->set, path, d->in_home, SR_MARK_ANEW);
     if (b_dir || a_dir)
         pair_push(d, b, a, steal_ptr(&path), mark);
 }
 
 static void pair_diff(struct diff *d, const struct pair *p)
 {
-    uint32_t b = p->before ? p->before->dir.first : 0, b_end = p->before ? b + p->before->dir.count : 0;
+    uint32_t b = p->before ? p->before->dir.first : 0,
+             b_end = p->before ? b + p->before->dir.count : 0;
     uint32_t a = p->after ? p->after->dir.first : 0, a_end = p->after ? a + p->after->dir.count : 0;
     while (b < b_end || a < a_end) {
-        int c = b == b_end ? 1 : a == a_end ? -1 : strcmp(sr_manifest_name(d->before, b), sr_manifest_name(d->after, a));
+        int c = b == b_end ? 1
+                : a == a_end
+                    ? -1
+                    : strcmp(sr_manifest_name(d->before, b), sr_manifest_name(d->after, a));
         entry_diff(d, c <= 0 ? &d->before->v[b] : NULL, c >= 0 ? &d->after->v[a] : NULL, p);
         b += c <= 0;
         a += c >= 0;
@@ -99,8 +107,8 @@ static void diff_run(struct diff *d)
     free(d->todo);
 }
 
-int sr_manifest_diff(const struct sr_manifest *before, const struct sr_manifest *after, bool in_home,
-                     struct sr_changeset *ret, struct sr_error *err)
+int sr_manifest_diff(const struct sr_manifest *before, const struct sr_manifest *after,
+                     bool in_home, struct sr_changeset *ret, struct sr_error *err)
 {
     struct diff d = { .before = before, .after = after, .in_home = in_home, .set = ret };
     (void)err; /* nothing here can fail: both trees were bounded when they were read */
@@ -108,7 +116,8 @@ int sr_manifest_diff(const struct sr_manifest *before, const struct sr_manifest 
     return 0;
 }
 
-int sr_tree_anew(const struct sr_manifest *fresh, int after_fd, struct sr_changeset *ret, struct sr_error *err)
+int sr_tree_anew(const struct sr_manifest *fresh, int after_fd, struct sr_changeset *ret,
+                 struct sr_error *err)
 {
     struct sr_snapshot_options o = { .content = false, .index_dirfd = -1 };
     struct sr_manifest *after = NULL;

@@ -9,28 +9,46 @@
 #include <string.h>
 
 /*
- * First match wins, so the surer sign stands first. A row without markers goes by the name alone: npm makes an empty
- * node_modules, and an empty one is what a failed install leaves. A weak row is what a half-removed environment looks like.
+ * First match wins, so the surer sign stands first. A row without markers goes by the name alone:
+ * npm makes an empty node_modules, and an empty one is what a failed install leaves. A weak row is
+ * what a half-removed environment looks like.
  */
 const struct sr_environment sr_environments[] = {
-    /* .tox/.pkg and .nox/.cache are scratch of one run, made and dropped by the tool itself: no environment of anyone's */
-    { .kind = "tox", .names = { "*" }, .parent = ".tox",
+    /* .tox/.pkg and .nox/.cache are scratch of one run, made and dropped by the tool itself: no
+       environment of anyone's */
+    { .kind = "tox",
+      .names = { "*" },
+      .parent = ".tox",
       .not_names = { "log", "dist", "tmp", "build", ".pkg*", ".package*", ".tox-info.json" },
-      .identity = "pyvenv.cfg", .keys = { "home", "version", "version_info" },
+      .identity = "pyvenv.cfg",
+      .keys = { "home", "version", "version_info" },
       .harmless = { "log", "tmp", ".tox-info.json", ".tox-config1" } },
-    { .kind = "nox", .names = { "*" }, .parent = ".nox", .not_names = { ".cache", ".tmp", "tmp" },
-      .identity = "pyvenv.cfg", .keys = { "home", "version", "version_info" }, .harmless = { "tmp" } },
-    { .kind = "venv", .markers = { "pyvenv.cfg" }, .identity = "pyvenv.cfg",
+    { .kind = "nox",
+      .names = { "*" },
+      .parent = ".nox",
+      .not_names = { ".cache", ".tmp", "tmp" },
+      .identity = "pyvenv.cfg",
+      .keys = { "home", "version", "version_info" },
+      .harmless = { "tmp" } },
+    { .kind = "venv",
+      .markers = { "pyvenv.cfg" },
+      .identity = "pyvenv.cfg",
       .keys = { "home", "version", "version_info" } },
     { .kind = "virtualenv", .markers = { "bin/activate_this.py", "Scripts/activate_this.py" } },
     { .kind = "conda", .markers = { "conda-meta" } },
-    { .kind = "node_modules", .names = { "node_modules" }, .identity = ".modules.yaml", .keys = { "storeDir", "layoutVersion" },
-      .harmless = { ".cache", ".vite", ".vite-temp", ".vitest", ".yarn-state.yml", ".package-map.json" } },
+    { .kind = "node_modules",
+      .names = { "node_modules" },
+      .identity = ".modules.yaml",
+      .keys = { "storeDir", "layoutVersion" },
+      .harmless = { ".cache", ".vite", ".vite-temp", ".vitest", ".yarn-state.yml",
+                    ".package-map.json" } },
     { .kind = "bower_components", .names = { "bower_components" } },
     { .kind = "jspm_packages", .names = { "jspm_packages" } },
     { .kind = "yarn-cache", .names = { "cache", "unplugged" }, .parent = ".yarn" },
     { .kind = "bundler", .names = { "bundle" }, .parent = "vendor" },
-    { .kind = "composer", .names = { "vendor" }, .markers = { "autoload.php", "composer/installed.json" } },
+    { .kind = "composer",
+      .names = { "vendor" },
+      .markers = { "autoload.php", "composer/installed.json" } },
     { .kind = "go-vendor", .names = { "vendor" }, .markers = { "modules.txt" } },
     { .kind = "cargo-vendor", .names = { "vendor" }, .markers = { "../.cargo/config.toml" } },
     { .kind = "pdm", .names = { "__pypackages__" } },
@@ -40,41 +58,79 @@ const struct sr_environment sr_environments[] = {
     { .kind = "cocoapods", .names = { "Pods" }, .markers = { "Manifest.lock" } },
     { .kind = "mix", .names = { "deps" }, .markers = { "../mix.exs" } },
     { .kind = "haxelib", .names = { ".haxelib" } },
-    { .kind = "cargo", .names = { "target*" }, .markers = { ".rustc_info.json" }, .writes_are_builds = true },
-    { .kind = "cargo", .names = { "target" }, .markers = { "CACHEDIR.TAG", "debug/.cargo-lock", "release/.cargo-lock" },
+    { .kind = "cargo",
+      .names = { "target*" },
+      .markers = { ".rustc_info.json" },
       .writes_are_builds = true },
-    { .kind = "maven", .names = { "target" }, .markers = { "../pom.xml" }, .writes_are_builds = true },
+    { .kind = "cargo",
+      .names = { "target" },
+      .markers = { "CACHEDIR.TAG", "debug/.cargo-lock", "release/.cargo-lock" },
+      .writes_are_builds = true },
+    { .kind = "maven",
+      .names = { "target" },
+      .markers = { "../pom.xml" },
+      .writes_are_builds = true },
     { .kind = "gradle", .names = { ".gradle" }, .writes_are_builds = true },
-    { .kind = "gradle", .names = { "build" }, .markers = { "../build.gradle", "../build.gradle.kts" }, .writes_are_builds = true },
-    { .kind = "mix", .names = { "_build" }, .markers = { "../mix.exs", "dev/lib", "test/lib", "prod/lib" },
+    { .kind = "gradle",
+      .names = { "build" },
+      .markers = { "../build.gradle", "../build.gradle.kts" },
       .writes_are_builds = true },
-    /* restore bakes absolute paths of the machine into this file; a build alone leaves it as it is */
-    { .kind = "dotnet", .names = { "obj" }, .markers = { "project.assets.json" }, .identity = "project.assets.json",
+    { .kind = "mix",
+      .names = { "_build" },
+      .markers = { "../mix.exs", "dev/lib", "test/lib", "prod/lib" },
+      .writes_are_builds = true },
+    /* restore bakes absolute paths of the machine into this file; a build alone leaves it as it is
+     */
+    { .kind = "dotnet",
+      .names = { "obj" },
+      .markers = { "project.assets.json" },
+      .identity = "project.assets.json",
       .writes_are_builds = true },
     { .kind = "stack", .names = { ".stack-work" }, .writes_are_builds = true },
     { .kind = "cabal", .names = { "dist-newstyle" }, .writes_are_builds = true },
-    { .kind = "dart", .names = { ".dart_tool" }, .identity = "package_config.json", .writes_are_builds = true },
-    { .kind = "swiftpm", .names = { ".build" }, .markers = { "../Package.swift" }, .writes_are_builds = true },
-    { .kind = "venv", .names = { ".venv", "venv", ".env", "env", ".virtualenv" },
-      .markers = { "lib", "bin", "Scripts", "lib64" }, .weak = true },
+    { .kind = "dart",
+      .names = { ".dart_tool" },
+      .identity = "package_config.json",
+      .writes_are_builds = true },
+    { .kind = "swiftpm",
+      .names = { ".build" },
+      .markers = { "../Package.swift" },
+      .writes_are_builds = true },
+    { .kind = "venv",
+      .names = { ".venv", "venv", ".env", "env", ".virtualenv" },
+      .markers = { "lib", "bin", "Scripts", "lib64" },
+      .weak = true },
 };
 const size_t sr_environments_n = sizeof sr_environments / sizeof *sr_environments;
 
 /* What tools write into any environment while it is used as installed. */
 static const char *const harmless_anywhere[] = {
-    "__pycache__", "*.pyc", "*.pyo", "*.nbi", "*.nbc", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".hypothesis",
-    "pip-selfcheck.json", ".lock", ".DS_Store", "node_modules/.cache", NULL,
+    "__pycache__",
+    "*.pyc",
+    "*.pyo",
+    "*.nbi",
+    "*.nbc",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".hypothesis",
+    "pip-selfcheck.json",
+    ".lock",
+    ".DS_Store",
+    "node_modules/.cache",
+    NULL,
 };
 
-/* One component against one of a pattern, which has at most one star. No fnmatch: it wants its strings ended, and a deep
- * tree asks this some million times. */
+/* One component against one of a pattern, which has at most one star. No fnmatch: it wants its
+ * strings ended, and a deep tree asks this some million times. */
 static bool component_match(const char *pattern, size_t pattern_len, const char *word, size_t len)
 {
     const char *star = memchr(pattern, '*', pattern_len);
     if (!star)
         return pattern_len == len && memcmp(pattern, word, len) == 0;
     size_t head = (size_t)(star - pattern), tail = pattern_len - head - 1;
-    return len >= head + tail && memcmp(pattern, word, head) == 0 && memcmp(star + 1, word + len - tail, tail) == 0;
+    return len >= head + tail && memcmp(pattern, word, head) == 0 &&
+           memcmp(star + 1, word + len - tail, tail) == 0;
 }
 
 static bool match_from(const char *pattern, const char *path)
@@ -112,7 +168,8 @@ static bool word_match(const char *const *patterns, const char *word)
     return false;
 }
 
-static bool marker_exists(const struct sr_environment *e, const char *path, sr_exists_fn *exists, void *context)
+static bool marker_exists(const struct sr_environment *e, const char *path, sr_exists_fn *exists,
+                          void *context)
 {
     for (size_t i = 0; i < SR_ENVIRONMENT_WORDS && e->markers[i]; i++) {
         const char *marker = e->markers[i];
@@ -131,7 +188,8 @@ static bool marker_exists(const struct sr_environment *e, const char *path, sr_e
     return false;
 }
 
-const struct sr_environment *sr_environment_match(const char *path, sr_exists_fn *exists, void *context)
+const struct sr_environment *sr_environment_match(const char *path, sr_exists_fn *exists,
+                                                  void *context)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *above = path;
     size_t above_len = 0;
@@ -145,7 +203,8 @@ const struct sr_environment *sr_environment_match(const char *path, sr_exists_fn
         const struct sr_environment *e = &sr_environments[i];
         if (e->names[0] && !word_match(e->names, name))
             continue;
-        if (e->parent && (strlen(e->parent) != above_len || memcmp(e->parent, above, above_len) != 0))
+        if (e->parent &&
+            (strlen(e->parent) != above_len || memcmp(e->parent, above, above_len) != 0))
             continue;
         if (word_match(e->not_names, name))
             continue;
@@ -159,7 +218,8 @@ bool sr_environment_harmless(const struct sr_environment *e, const char *below)
 {
     if (sr_patterns_match(harmless_anywhere, below))
         return true;
-    /* The row's own lie at the top of the environment, or (nested packages) below another of its name. */
+    /* The row's own lie at the top of the environment, or (nested packages) below another of its
+     * name. */
     for (size_t i = 0; i < SR_ENVIRONMENT_WORDS && e->harmless[i]; i++) {
         size_t len = strcspn(below, "/");
         if (component_match(e->harmless[i], strlen(e->harmless[i]), below, len))
@@ -170,7 +230,8 @@ bool sr_environment_harmless(const struct sr_environment *e, const char *below)
 
 bool sr_environment_root_owns(const char *below)
 {
-    static const char *const owned[] = { "bin", "lib", "lib64", "include", "Scripts", "Lib", "pyvenv.cfg", "conda-meta" };
+    static const char *const owned[] = { "bin",     "lib", "lib64",      "include",
+                                         "Scripts", "Lib", "pyvenv.cfg", "conda-meta" };
     size_t len = strcspn(below, "/");
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         if (strlen(owned[i]) == len && memcmp(owned[i], below, len) == 0)

@@ -10,15 +10,20 @@ enum { SR_ENVIRONMENT_WORDS = 8 };
 
 struct sr_environment {
     const char *kind;
-    const char *names[SR_ENVIRONMENT_WORDS];   /* its last component is one of these patterns; none: any */
-    const char *parent;                        /* the component above it; NULL: any */
+    const char
+        *names[SR_ENVIRONMENT_WORDS]; /* its last component is one of these patterns; none: any */
+    const char *parent;               /* the component above it; NULL: any */
     const char *not_names[SR_ENVIRONMENT_WORDS];
-    const char *markers[SR_ENVIRONMENT_WORDS]; /* one of these exists, seen from it; none: the name says it */
+    const char *markers[SR_ENVIRONMENT_WORDS]; /* one of these exists, seen from it; none: the name
+                                                  says it */
     const char *identity;                      /* the file that says which one it is */
-    const char *keys[4];                       /* its lines "key = value" or "key: value" that count; none: every byte */
-    const char *harmless[SR_ENVIRONMENT_WORDS]; /* patterns below it that may be written, beside the common ones */
-    bool writes_are_builds; /* a build writes here in the ordinary way: only its loss or replacement counts */
-    bool weak;              /* looks like one that is broken or not finished: counts once the real thing stands there */
+    const char *keys[4]; /* its lines "key = value" or "key: value" that count; none: every byte */
+    const char *harmless[SR_ENVIRONMENT_WORDS]; /* patterns below it that may be written, beside the
+                                                   common ones */
+    bool writes_are_builds; /* a build writes here in the ordinary way: only its loss or replacement
+                               counts */
+    bool weak; /* looks like one that is broken or not finished: counts once the real thing stands
+                  there */
 };
 
 extern const struct sr_environment sr_environments[];
@@ -27,15 +32,18 @@ extern const size_t sr_environments_n;
 /* Does path (relative, clean) exist, as the caller sees it? */
 typedef bool sr_exists_fn(void *context, const char *path);
 /* The directory path is which environment? The caller knows that it is a directory. NULL: none. */
-const struct sr_environment *sr_environment_match(const char *path, sr_exists_fn *exists, void *context);
+const struct sr_environment *sr_environment_match(const char *path, sr_exists_fn *exists,
+                                                  void *context);
 
 /* below: path seen from the environment's root. */
 bool sr_environment_harmless(const struct sr_environment *e, const char *below);
-/* Whether below belongs to an environment that is the tree's own root: there sources lie beside it. */
+/* Whether below belongs to an environment that is the tree's own root: there sources lie beside it.
+ */
 bool sr_environment_root_owns(const char *below);
 
-/* Whether the components of one of patterns (NULL ends them; one "*" in a component at most, and it stays within) match as
- * many of path's, from any one on; so "__pycache__" matches all that is below such a directory. */
+/* Whether the components of one of patterns (NULL ends them; one "*" in a component at most, and it
+ * stays within) match as many of path's, from any one on; so "__pycache__" matches all that is
+ * below such a directory. */
 bool sr_patterns_match(const char *const *patterns, const char *path);
 
 #endif

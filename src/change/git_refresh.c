@@ -6,10 +6,11 @@
 #include <string.h>
 
 /*
- * An entry: ten 32-bit words of stat data (of which word 6 is the mode, which counts), the object name, 16 bits of flags,
- * 16 more when bit 14 of them is set (version 3), the name. Versions 2 and 3 pad entries with NULs to eight bytes; version
- * 4 shortens names against the entry before, so two files that agree byte for byte there agree in names. The object name's
- * length is the repository's: 20 or 32, and the file does not say which; the caller of entries_same tries both.
+ * An entry: ten 32-bit words of stat data (of which word 6 is the mode, which counts), the object
+ * name, 16 bits of flags, 16 more when bit 14 of them is set (version 3), the name. Versions 2 and
+ * 3 pad entries with NULs to eight bytes; version 4 shortens names against the entry before, so two
+ * files that agree byte for byte there agree in names. The object name's length is the
+ * repository's: 20 or 32, and the file does not say which; the caller of entries_same tries both.
  */
 enum { HEADER = 12, STAT_WORDS = 40, MODE_AT = 24 };
 
@@ -59,7 +60,8 @@ static bool entries_same(struct cursor *a, struct cursor *b, size_t hash)
         if (an == 0 || an != bn)
             return false;
         const unsigned char *x = a->p + a->at, *y = b->p + b->at;
-        if (memcmp(x + MODE_AT, y + MODE_AT, 4) != 0 || memcmp(x + STAT_WORDS, y + STAT_WORDS, an - STAT_WORDS) != 0)
+        if (memcmp(x + MODE_AT, y + MODE_AT, 4) != 0 ||
+            memcmp(x + STAT_WORDS, y + STAT_WORDS, an - STAT_WORDS) != 0)
             return false;
         a->at += an;
         b->at += bn;
@@ -67,11 +69,15 @@ static bool entries_same(struct cursor *a, struct cursor *b, size_t hash)
     return true;
 }
 
-/* Cached trees, untracked files, the monitor's token, offsets: made anew from the rest at any time. */
+/* Cached trees, untracked files, the monitor's token, offsets: made anew from the rest at any time.
+ */
 static bool extension_is_cache(const unsigned char *name)
 {
-    static const char known[][4] = { { 'T', 'R', 'E', 'E' }, { 'U', 'N', 'T', 'R' }, { 'F', 'S', 'M', 'N' },
-                                     { 'E', 'O', 'I', 'E' }, { 'I', 'E', 'O', 'T' } };
+    static const char known[][4] = { { 'T', 'R', 'E', 'E' },
+                                     { 'U', 'N', 'T', 'R' },
+                                     { 'F', 'S', 'M', 'N' },
+                                     { 'E', 'O', 'I', 'E' },
+                                     { 'I', 'E', 'O', 'T' } };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         if (memcmp(known[i], name, 4) == 0)
             return true;
@@ -97,14 +103,16 @@ static bool extensions_are_caches(const struct cursor *c, size_t hash)
 bool sr_git_index_same(const void *before, size_t before_len, const void *after, size_t after_len)
 {
     struct cursor a = { before, before_len, 0 }, b = { after, after_len, 0 };
-    if (before_len < HEADER || after_len < HEADER || memcmp(a.p, "DIRC", 4) != 0 || memcmp(a.p, b.p, HEADER) != 0)
+    if (before_len < HEADER || after_len < HEADER || memcmp(a.p, "DIRC", 4) != 0 ||
+        memcmp(a.p, b.p, HEADER) != 0)
         return false;
     uint32_t version = be32(a.p + 4);
     if (version < 2 || version > 4)
         return false;
     static const size_t hashes[] = { 20, 32 };
     for (size_t i = 0; i < 2; i++)
-        if (entries_same(&a, &b, hashes[i]) && extensions_are_caches(&a, hashes[i]) && extensions_are_caches(&b, hashes[i]))
+        if (entries_same(&a, &b, hashes[i]) && extensions_are_caches(&a, hashes[i]) &&
+            extensions_are_caches(&b, hashes[i]))
             return true;
     return false;
 }

@@ -20,8 +20,13 @@ static const size_t records_max = 4u << 20;
 void sr_index_key(const struct stat *st, unsigned char key[SR_INDEX_KEY])
 {
     unsigned char digest[SR_SHA256_SIZE];
-    uint64_t f[7] = { st->st_dev, st->st_ino, (uint64_t)st->st_size, (uint64_t)st->st_mtim.tv_sec,
-                      (uint64_t)st->st_mtim.tv_nsec, (uint64_t)st->st_ctim.tv_sec, (uint64_t)st->st_ctim.tv_nsec };
+    uint64_t f[7] = { st->st_dev,
+                      st->st_ino,
+                      (uint64_t)st->st_size,
+                      (uint64_t)st->st_mtim.tv_sec,
+                      (uint64_t)st->st_mtim.tv_nsec,
+                      (uint64_t)st->st_ctim.tv_sec,
+                      (uint64_t)st->st_ctim.tv_nsec };
     sr_sha256_bytes(f, sizeof f, digest);
     memcpy(key, digest, SR_INDEX_KEY);
 }
@@ -35,7 +40,8 @@ bool sr_index_parse(const void *data, size_t len, struct sr_index *ret)
         return false;
     memcpy(&count, p + sizeof magic, sizeof count);
     size_t body = len - HEADER - SR_SHA256_SIZE;
-    if (body % sizeof(struct sr_index_record) != 0 || count != body / sizeof(struct sr_index_record))
+    if (body % sizeof(struct sr_index_record) != 0 ||
+        count != body / sizeof(struct sr_index_record))
         return false;
     sr_sha256_bytes(p, len - SR_SHA256_SIZE, digest);
     if (memcmp(digest, p + len - SR_SHA256_SIZE, sizeof digest) != 0)
@@ -54,10 +60,13 @@ void sr_index_open(int dirfd, const char *name, struct sr_index *ret)
     *ret = (struct sr_index){ 0 };
     cleanup_fd int fd = openat(dirfd, name, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() || st.st_size <= 0 ||
-        (uint64_t)st.st_size > records_max * sizeof(struct sr_index_record) + HEADER + SR_SHA256_SIZE)
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
+        st.st_size <= 0 ||
+        (uint64_t)st.st_size >
+            records_max * sizeof(struct sr_index_record) + HEADER + SR_SHA256_SIZE)
         return;
-    /* Mapped, not read: warm, the pages are the kernel's. It is replaced by rename, so it cannot shrink under us. */
+    /* Mapped, not read: warm, the pages are the kernel's. It is replaced by rename, so it cannot
+     * shrink under us. */
     void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
     if (map == MAP_FAILED)
         return;
@@ -79,8 +88,10 @@ static int record_compare(const void *a, const void *b)
     return memcmp(a, b, SR_INDEX_KEY);
 }
 
-/* Keys are hashes, so a key's value says where it stands; halving instead would miss the cache twenty times. */
-const unsigned char *sr_index_find(const struct sr_index *index, const unsigned char key[SR_INDEX_KEY])
+/* Keys are hashes, so a key's value says where it stands; halving instead would miss the cache
+ * twenty times. */
+const unsigned char *sr_index_find(const struct sr_index *index,
+                                   const unsigned char key[SR_INDEX_KEY])
 {
     uint64_t head = 0;
     if (index->n == 0)
@@ -96,7 +107,8 @@ const unsigned char *sr_index_find(const struct sr_index *index, const unsigned 
     return c == 0 ? index->v[at].digest : NULL;
 }
 
-int sr_index_write(int dirfd, const char *name, struct sr_index_record *v, size_t n, struct sr_error *err)
+int sr_index_write(int dirfd, const char *name, struct sr_index_record *v, size_t n,
+                   struct sr_error *err)
 {
     uint64_t count = 0;
     if (n > records_max)

@@ -6,7 +6,8 @@
 
 #include <stdio.h>
 
-/* The whole list may hold 200,000 entries; a record that long helps nobody, and the counts stay whole. */
+/* The whole list may hold 200,000 entries; a record that long helps nobody, and the counts stay
+ * whole. */
 enum { JSON_LIST_MAX = 10000 };
 
 static const char *where(bool in_home)

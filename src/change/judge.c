@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What happened to an environment: deleted, rebuilt, replaced, created, changed, or nothing worth the name. */
+/* What happened to an environment: deleted, rebuilt, replaced, created, changed, or nothing worth
+ * the name. */
 #include "change/manifest.h"
 #include "change/repairs.h"
 #include "change/subtree.h"
@@ -28,8 +29,8 @@ static void count_file(struct count *c, const char *path)
         c->n++;
 }
 
-static void manifest_count(const struct sr_manifest *m, const struct sr_manifest_entry *dir, struct sr_todo_item *at,
-                           struct sr_todo *todo, struct count *c)
+static void manifest_count(const struct sr_manifest *m, const struct sr_manifest_entry *dir,
+                           struct sr_todo_item *at, struct sr_todo *todo, struct count *c)
 {
     struct sr_error err = { 0 };
     for (uint32_t i = dir->dir.first; i < dir->dir.first + dir->dir.count; i++) {
@@ -41,7 +42,8 @@ static void manifest_count(const struct sr_manifest *m, const struct sr_manifest
     }
 }
 
-static void tree_count(int root_fd, const struct sr_todo_item *at, struct sr_todo *todo, struct count *c)
+static void tree_count(int root_fd, const struct sr_todo_item *at, struct sr_todo *todo,
+                       struct count *c)
 {
     struct sr_error err = { 0 };
     cleanup_names struct sr_walk_names names = { 0 };
@@ -61,8 +63,10 @@ static void tree_count(int root_fd, const struct sr_todo_item *at, struct sr_tod
     }
 }
 
-/* Files that were in it and are not harmless; stops at limit. Only asked about an environment that lost or gained some. */
-static uint64_t files_before(const struct sr_environment_seen *e, const struct sr_classify_options *o, uint64_t limit)
+/* Files that were in it and are not harmless; stops at limit. Only asked about an environment that
+ * lost or gained some. */
+static uint64_t files_before(const struct sr_environment_seen *e,
+                             const struct sr_classify_options *o, uint64_t limit)
 {
     cleanup_todo struct sr_todo todo = { 0 };
     struct sr_error err = { 0 };
@@ -73,7 +77,8 @@ static uint64_t files_before(const struct sr_environment_seen *e, const struct s
         cleanup_todo_item struct sr_todo_item at = { 0 };
         if (!sr_todo_pop(&todo, &at))
             break;
-        const struct sr_manifest_entry *dir = o->before ? sr_manifest_find(o->before, at.path) : NULL;
+        const struct sr_manifest_entry *dir =
+            o->before ? sr_manifest_find(o->before, at.path) : NULL;
         if (dir && S_ISDIR(dir->mode))
             manifest_count(o->before, dir, &at, &todo, &c);
         else if (!o->before && o->tree_fd >= 0)
@@ -108,7 +113,8 @@ static char *line_value(const char *text, const char *key)
 static bool keys_differ(const struct sr_environment *row, const char *before, const char *after)
 {
     for (size_t i = 0; i < sizeof row->keys / sizeof *row->keys && row->keys[i]; i++) {
-        cleanup_free char *b = line_value(before, row->keys[i]), *a = line_value(after, row->keys[i]);
+        cleanup_free char *b = line_value(before, row->keys[i]),
+                          *a = line_value(after, row->keys[i]);
         if (b && a && strcmp(b, a) != 0)
             return true;
     }
@@ -118,8 +124,9 @@ static bool keys_differ(const struct sr_environment *row, const char *before, co
 enum answer { NO, YES, UNKNOWN };
 
 /* Does the file that says which environment this is say another one now? */
-static enum answer identity_changed(const struct sr_environment_seen *e, const struct sr_changeset *set,
-                             const struct sr_classify_options *o)
+static enum answer identity_changed(const struct sr_environment_seen *e,
+                                    const struct sr_changeset *set,
+                                    const struct sr_classify_options *o)
 {
     const struct sr_environment *row = e->before;
     cleanup_buf struct sr_buf before = SR_BUF(IDENTITY_FILE_MAX), after = SR_BUF(IDENTITY_FILE_MAX);
@@ -132,9 +139,11 @@ static enum answer identity_changed(const struct sr_environment_seen *e, const s
         return NO;
     if (row->keys[0] == NULL)
         return YES;
-    if (!sr_view_read(&v, path, false, IDENTITY_FILE_MAX, &before) || !sr_view_read(&v, path, true, IDENTITY_FILE_MAX, &after))
+    if (!sr_view_read(&v, path, false, IDENTITY_FILE_MAX, &before) ||
+        !sr_view_read(&v, path, true, IDENTITY_FILE_MAX, &after))
         return UNKNOWN;
-    return keys_differ(row, before.data ? before.data : "", after.data ? after.data : "") ? YES : NO;
+    return keys_differ(row, before.data ? before.data : "", after.data ? after.data : "") ? YES
+                                                                                          : NO;
 }
 
 /* ---- the verdict on one ---- */
@@ -150,7 +159,8 @@ static void judge_as(struct sr_environment_seen *e, enum sr_change_class cls)
     e->cls = cls;
 }
 
-/* A build comes and goes in these; what counts is the loss of the whole, or that another machine's stands there. */
+/* A build comes and goes in these; what counts is the loss of the whole, or that another machine's
+ * stands there. */
 static void judge_builds(struct sr_environment_seen *e)
 {
     if (!e->before)
@@ -169,7 +179,8 @@ static void judge_content(struct sr_environment_seen *e, const struct sr_classif
         judge_as(e, SR_CLASS_ENV_DELETED);
     else if (e->anew && (gain || total))
         judge_as(e, SR_CLASS_ENV_REBUILT);
-    else if (e->solid_lost && !strong(e->after)) /* what made it one is gone, whatever else is left */
+    else if (e->solid_lost &&
+             !strong(e->after)) /* what made it one is gone, whatever else is left */
         judge_as(e, SR_CLASS_ENV_DELETED);
     else if (loss && gain && (e->solid_lost + e->remade) * 2 >= total)
         judge_as(e, SR_CLASS_ENV_REBUILT);
@@ -179,13 +190,16 @@ static void judge_content(struct sr_environment_seen *e, const struct sr_classif
         judge_as(e, SR_CLASS_ENV_CHANGED);
 }
 
-static void judge(struct sr_environment_seen *e, const struct sr_changeset *set, const struct sr_classify_options *o)
+static void judge(struct sr_environment_seen *e, const struct sr_changeset *set,
+                  const struct sr_classify_options *o)
 {
     const struct sr_environment *row = strong(e->before) ? e->before : e->after;
     if (!strong(e->before)) {
-        /* Nothing stood here, or the ruins of one. A directory that holds but a tool's cache is no environment. */
+        /* Nothing stood here, or the ruins of one. A directory that holds but a tool's cache is no
+         * environment. */
         if (strong(e->after) && !row->writes_are_builds && e->solid_added)
-            judge_as(e, e->before && files_before(e, o, 1) ? SR_CLASS_ENV_REBUILT : SR_CLASS_ENV_CREATED);
+            judge_as(e, e->before && files_before(e, o, 1) ? SR_CLASS_ENV_REBUILT
+                                                           : SR_CLASS_ENV_CREATED);
         return;
     }
     enum answer other = e->gone || e->retyped ? NO : identity_changed(e, set, o);
@@ -198,12 +212,14 @@ static void judge(struct sr_environment_seen *e, const struct sr_changeset *set,
         judge_as(e, SR_CLASS_ENV_DELETED);
     else
         judge_content(e, o);
-    /* A manifest has digests only: the file differs, and when no rebuilding explains that, it is another one. */
+    /* A manifest has digests only: the file differs, and when no rebuilding explains that, it is
+     * another one. */
     if (other == UNKNOWN && e->judged && e->cls == SR_CLASS_ENV_CHANGED)
         e->cls = SR_CLASS_ENV_REPLACED;
 }
 
-void sr_environments_judge(struct sr_environments_seen *seen, const struct sr_changeset *set, const struct sr_classify_options *o)
+void sr_environments_judge(struct sr_environments_seen *seen, const struct sr_changeset *set,
+                           const struct sr_classify_options *o)
 {
     for (size_t i = 0; i < seen->n; i++)
         judge(&seen->v[i], set, o);

@@ -9,22 +9,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-int sr_manifest_add(struct sr_manifest *m, const char *name, const struct stat *st, uint32_t *ret, struct sr_error *err)
+int sr_manifest_add(struct sr_manifest *m, const char *name, const struct stat *st, uint32_t *ret,
+                    struct sr_error *err)
 {
     size_t len = strlen(name) + 1;
     if (m->n >= UINT32_MAX - 1 || m->names_len + len > UINT32_MAX)
-        return sr_error_set(err, "snapshot.too_large", "the tree has more entries than a manifest can hold");
+        return sr_error_set(err, "snapshot.too_large",
+                            "the tree has more entries than a manifest can hold");
     while (m->names_len + len > m->names_cap) {
         m->names_cap = m->names_cap ? m->names_cap + m->names_cap / 2 : 4096;
         m->names = sr_reallocarray(m->names, m->names_cap, 1);
     }
     if (m->n == m->cap) {
-        /* By half and not twofold: at a million entries the slack would be as large as the manifest. */
+        /* By half and not twofold: at a million entries the slack would be as large as the
+         * manifest. */
         m->cap = m->cap ? m->cap + m->cap / 2 : 64;
         m->v = sr_reallocarray(m->v, m->cap, sizeof *m->v);
     }
     struct sr_entry_state s = sr_walk_state(st);
-    m->v[m->n] = (struct sr_manifest_entry){ .name = (uint32_t)m->names_len, .mode = s.mode, .size = s.size };
+    m->v[m->n] = (struct sr_manifest_entry){ .name = (uint32_t)m->names_len,
+                                             .mode = s.mode,
+                                             .size = s.size };
     memcpy(m->names + m->names_len, name, len);
     m->names_len += len;
     *ret = (uint32_t)m->n++;
@@ -45,7 +50,8 @@ size_t sr_manifest_count(const struct sr_manifest *m)
     return m->n - 1;
 }
 
-static const struct sr_manifest_entry *child_find(const struct sr_manifest *m, const struct sr_manifest_entry *dir,
+static const struct sr_manifest_entry *child_find(const struct sr_manifest *m,
+                                                  const struct sr_manifest_entry *dir,
                                                   const char *name, size_t len)
 {
     uint32_t lo = dir->dir.first, hi = lo + dir->dir.count;
@@ -120,7 +126,8 @@ static void line_hash(struct root_digest *r, const struct sr_manifest_entry *e)
     if (e->mode & SR_ENTRY_DIGEST)
         sr_sha256_hex(e->digest, hex);
     sr_sha256_update(&r->hash, r->path, r->len);
-    int n = snprintf(line, sizeof line, "%c%o %llu %s\n", 0, e->mode & 0177777u, (unsigned long long)e->size, hex);
+    int n = snprintf(line, sizeof line, "%c%o %llu %s\n", 0, e->mode & 0177777u,
+                     (unsigned long long)e->size, hex);
     sr_sha256_update(&r->hash, line, (size_t)n);
 }
 

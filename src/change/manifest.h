@@ -8,8 +8,9 @@
 #include <sys/stat.h>
 
 /*
- * Children of one directory are neighbours, sorted bytewise; a directory says where its children are. So no path is
- * stored whole, and a million files fit 64 MiB. Entry 0 is the root and has no name.
+ * Children of one directory are neighbours, sorted bytewise; a directory says where its children
+ * are. So no path is stored whole, and a million files fit 64 MiB. Entry 0 is the root and has no
+ * name.
  */
 enum { SR_ENTRY_DIGEST = 1u << 31 }; /* in mode: digest is filled */
 
@@ -18,7 +19,8 @@ struct sr_manifest_entry {
     uint32_t mode;
     uint64_t size;
     union {
-        unsigned char digest[SR_SHA256_SIZE]; /* content or target; without content: identity of the inode */
+        unsigned char
+            digest[SR_SHA256_SIZE]; /* content or target; without content: identity of the inode */
         struct {
             uint64_t identity; /* of the directory: device, inode, time of birth */
             uint32_t first, count;
@@ -34,7 +36,8 @@ struct sr_manifest {
 };
 
 /* Appends; the index of the new entry. Code: snapshot.too_large. */
-SR_CHECK int sr_manifest_add(struct sr_manifest *m, const char *name, const struct stat *st, uint32_t *ret, struct sr_error *err);
+SR_CHECK int sr_manifest_add(struct sr_manifest *m, const char *name, const struct stat *st,
+                             uint32_t *ret, struct sr_error *err);
 static inline const char *sr_manifest_name(const struct sr_manifest *m, uint32_t i)
 {
     return m->names + m->v[i].name;

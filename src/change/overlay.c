@@ -12,16 +12,18 @@
 #include <sys/stat.h>
 
 /*
- * Every directory of the upper is one item of work: its path (the same in the upper and for the command) and the lower
- * path that shows through, if any. What is told compares two views of that path: the lower as it was, and the merge.
+ * Every directory of the upper is one item of work: its path (the same in the upper and for the
+ * command) and the lower path that shows through, if any. What is told compares two views of that
+ * path: the lower as it was, and the merge.
  *
  *   plain    the upper lies over lower; names absent from the upper are as they were
- *   opaque   nothing of the lower shows: names absent from the upper are lost. `rm -r d; mkdir d` leaves this and no
- *            whiteout. All directories below are upper-only, so they are opaque too without saying so
- *   moved    lower is another directory's, brought here by a rename: all of the merge came, all that was at the path is lost
+ *   opaque   nothing of the lower shows: names absent from the upper are lost. `rm -r d; mkdir d`
+ * leaves this and no whiteout. All directories below are upper-only, so they are opaque too without
+ * saying so moved    lower is another directory's, brought here by a rename: all of the merge came,
+ * all that was at the path is lost
  *
- * File contents are read where the upper has a file over a lower one; times and owners are never compared, since a
- * copy-up alone changes neither content nor mode.
+ * File contents are read where the upper has a file over a lower one; times and owners are never
+ * compared, since a copy-up alone changes neither content nor mode.
  */
 enum { ITEM_OPAQUE = 1, ITEM_MOVED = 2 };
 
@@ -38,14 +40,16 @@ struct dir {
     size_t mark; /* made anew: the files that came back the same are counted there */
 };
 
-static int tell_subtree(struct overlay *o, const char *from, const char *to, bool added, struct sr_error *err)
+static int tell_subtree(struct overlay *o, const char *from, const char *to, bool added,
+                        struct sr_error *err)
 {
     struct sr_subtree s = { .root_fd = o->lower_fd, .from = from, .to = to, .added = added };
     return sr_subtree_tell(&s, o->set, err);
 }
 
 /* All that was below the lower directory at path is gone. */
-static int tell_lost(struct overlay *o, const char *path, enum sr_mark_kind mark, struct sr_error *err)
+static int tell_lost(struct overlay *o, const char *path, enum sr_mark_kind mark,
+                     struct sr_error *err)
 {
     sr_set_mark(o->set, path, false, mark);
     return tell_subtree(o, path, path, false, err);
@@ -57,13 +61,16 @@ static int lower_look(const struct dir *d, const char *name, struct stat *ret, s
     if (d->lower_fd < 0 || fstatat(d->lower_fd, name, ret, AT_SYMLINK_NOFOLLOW) < 0) {
         if (d->lower_fd < 0 || errno == ENOENT)
             return 0;
-        return sr_error_sys(err, "snapshot.read", "cannot look at %s/%s below the upper", d->lower, name);
+        return sr_error_sys(err, "snapshot.read", "cannot look at %s/%s below the upper", d->lower,
+                            name);
     }
     return 1;
 }
 
-/* A name of the lower that does not show any more (or, in a moved directory, that shows for the first time). */
-static int lower_name_tell(struct overlay *o, const struct dir *d, const char *name, bool added, struct sr_error *err)
+/* A name of the lower that does not show any more (or, in a moved directory, that shows for the
+ * first time). */
+static int lower_name_tell(struct overlay *o, const struct dir *d, const char *name, bool added,
+                           struct sr_error *err)
 {
     struct stat st;
     int there = lower_look(d, name, &st, err);
@@ -84,13 +91,18 @@ static int lower_name_tell(struct overlay *o, const struct dir *d, const char *n
     return tell_subtree(o, from, path, added, err);
 }
 
-static int file_tell(struct overlay *o, const struct dir *d, const char *name, const struct stat *st,
-                     const struct stat *lower, struct sr_error *err)
+static int file_tell(struct overlay *o, const struct dir *d, const char *name,
+                     const struct stat *st, const struct stat *lower, struct sr_error *err)
 {
     cleanup_free char *path = sr_walk_join(d->path, name);
     bool changed;
-    struct sr_entry e = { .before_fd = d->lower_fd, .after_fd = d->fd, .name = name, .before = lower, .after = st,
-                          .force = true, .content = !sr_overlay_metacopy(d->fd, name, st) };
+    struct sr_entry e = { .before_fd = d->lower_fd,
+                          .after_fd = d->fd,
+                          .name = name,
+                          .before = lower,
+                          .after = st,
+                          .force = true,
+                          .content = !sr_overlay_metacopy(d->fd, name, st) };
     if (sr_entry_tell(&e, path, false, o->set, &changed, err) < 0)
         return -1;
     if (!changed && d->flags & ITEM_OPAQUE)
@@ -104,12 +116,14 @@ static int name_read(struct overlay *o, const struct dir *d, const char *name, s
 {
     struct stat st, lower;
     if (fstatat(d->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return sr_error_sys(err, "snapshot.read", "cannot look at %s/%s in the upper", d->path, name);
+        return sr_error_sys(err, "snapshot.read", "cannot look at %s/%s in the upper", d->path,
+                            name);
     int was = lower_look(d, name, &lower, err);
     if (was < 0)
         return -1;
     bool moved = d->flags & ITEM_MOVED;
-    /* The kernel lets nobody make a char 0:0 through an overlay, so over nothing it is only a leftover. */
+    /* The kernel lets nobody make a char 0:0 through an overlay, so over nothing it is only a
+     * leftover. */
     bool whiteout = (was || S_ISCHR(st.st_mode)) && sr_overlay_whiteout(d->fd, name, &st);
     if (whiteout)
         return was && !moved ? lower_name_tell(o, d, name, false, err) : 0;
@@ -135,19 +149,24 @@ static int names_read(struct overlay *o, const struct dir *d, struct sr_error *e
         return -1;
     for (size_t i = 0; i < lower.n; i++) {
         const char *name = sr_walk_name(&lower, i);
-        if (!sr_walk_has(&upper, name) && lower_name_tell(o, d, name, d->flags & ITEM_MOVED, err) < 0)
+        if (!sr_walk_has(&upper, name) &&
+            lower_name_tell(o, d, name, d->flags & ITEM_MOVED, err) < 0)
             return -1;
     }
     return 0;
 }
 
 /* The directory itself: new, of another type, of another mode, or as it was. */
-static int self_tell(struct overlay *o, const struct dir *d, const struct stat *was, struct sr_error *err)
+static int self_tell(struct overlay *o, const struct dir *d, const struct stat *was,
+                     struct sr_error *err)
 {
     struct stat st;
     if (fstat(d->fd, &st) < 0)
-        return sr_error_sys(err, "snapshot.read", "cannot look at the directory %s in the upper", d->path);
-    struct sr_entry e = { .before_fd = -1, .after_fd = -1, .name = d->path, .before = was, .after = &st };
+        return sr_error_sys(err, "snapshot.read", "cannot look at the directory %s in the upper",
+                            d->path);
+    struct sr_entry e = {
+        .before_fd = -1, .after_fd = -1, .name = d->path, .before = was, .after = &st
+    };
     return sr_entry_tell(&e, d->path, false, o->set, NULL, err);
 }
 
@@ -158,8 +177,8 @@ static const char *base_name(const char *path)
 }
 
 /* Finds which lower shows through; *ret_lower is owned by the caller. */
-static int lower_resolve(struct overlay *o, struct dir *d, const char *parent, char **ret_lower, bool *ret_was,
-                         struct stat *was, struct sr_error *err)
+static int lower_resolve(struct overlay *o, struct dir *d, const char *parent, char **ret_lower,
+                         bool *ret_was, struct stat *was, struct sr_error *err)
 {
     cleanup_free char *below = parent ? sr_walk_join(parent, base_name(d->path)) : NULL;
     struct sr_overlay_attr attr = { 0 };
@@ -186,14 +205,16 @@ static int lower_resolve(struct overlay *o, struct dir *d, const char *parent, c
     return 0;
 }
 
-/* The lower's own permissions may shut its owner out when he is not root: then nobody could list it before either. */
+/* The lower's own permissions may shut its owner out when he is not root: then nobody could list it
+ * before either. */
 static int lower_open(struct overlay *o, struct dir *d, struct sr_error *err)
 {
     if (!d->lower)
         return 0;
     d->lower_fd = sr_walk_open(o->lower_fd, d->lower, false);
     if (d->lower_fd < 0 && errno != ENOENT && errno != EACCES)
-        return sr_error_sys(err, "snapshot.read", "cannot open the directory %s below the upper", d->lower);
+        return sr_error_sys(err, "snapshot.read", "cannot open the directory %s below the upper",
+                            d->lower);
     return 0;
 }
 
@@ -201,9 +222,12 @@ static int directory_read(struct overlay *o, const struct sr_todo_item *item, st
 {
     cleanup_fd int fd = sr_walk_open(o->upper_fd, item->path, true), lower_fd = -1;
     if (fd < 0)
-        return sr_error_sys(err, "snapshot.read", "cannot open the directory %s in the upper", item->path);
+        return sr_error_sys(err, "snapshot.read", "cannot open the directory %s in the upper",
+                            item->path);
     cleanup_free char *lower = NULL;
-    struct dir d = { .path = item->path, .flags = item->flags, .fd = fd, .lower_fd = -1, .mark = SR_MARKS_MAX };
+    struct dir d = {
+        .path = item->path, .flags = item->flags, .fd = fd, .lower_fd = -1, .mark = SR_MARKS_MAX
+    };
     if (*item->path == '\0') {
         lower = sr_strdup("");
     } else {

@@ -14,14 +14,17 @@
 #include <sys/xattr.h>
 
 /*
- * A mount uses one of the two namespaces, and the upper does not say which. In a trusted.* mount the command can write
- * user.overlay.* itself. Believing both is safe for opaque, redirect and whiteout: each of them, forged, makes us tell
- * more changes than there are, never fewer. Metacopy is the other way round (it says "the content is as before"), so
- * there only the attribute counts that the command cannot write; with userxattr the kernel has no metacopy.
+ * A mount uses one of the two namespaces, and the upper does not say which. In a trusted.* mount
+ * the command can write user.overlay.* itself. Believing both is safe for opaque, redirect and
+ * whiteout: each of them, forged, makes us tell more changes than there are, never fewer. Metacopy
+ * is the other way round (it says "the content is as before"), so there only the attribute counts
+ * that the command cannot write; with userxattr the kernel has no metacopy.
  */
 static const char *const opaque_names[] = { "trusted.overlay.opaque", "user.overlay.opaque", NULL };
-static const char *const redirect_names[] = { "trusted.overlay.redirect", "user.overlay.redirect", NULL };
-static const char *const whiteout_names[] = { "trusted.overlay.whiteout", "user.overlay.whiteout", NULL };
+static const char *const redirect_names[] = { "trusted.overlay.redirect", "user.overlay.redirect",
+                                              NULL };
+static const char *const whiteout_names[] = { "trusted.overlay.whiteout", "user.overlay.whiteout",
+                                              NULL };
 
 enum { REDIRECT_MAX = PATH_MAX };
 
@@ -41,15 +44,18 @@ static ssize_t first_attr(int fd, const char *const *names, char *value, size_t 
     return 0;
 }
 
-int sr_overlay_attr_read(int fd, const char *path, struct sr_overlay_attr *ret, struct sr_error *err)
+int sr_overlay_attr_read(int fd, const char *path, struct sr_overlay_attr *ret,
+                         struct sr_error *err)
 {
     char opaque[8], redirect[REDIRECT_MAX + 1];
     ssize_t n = first_attr(fd, opaque_names, opaque, sizeof opaque);
     if (n < 0)
-        return sr_error_sys(err, "snapshot.read", "cannot read whether the directory %s is opaque", path);
+        return sr_error_sys(err, "snapshot.read", "cannot read whether the directory %s is opaque",
+                            path);
     ssize_t len = first_attr(fd, redirect_names, redirect, REDIRECT_MAX);
     if (len < 0)
-        return sr_error_sys(err, "snapshot.read", "cannot read where the directory %s was moved from", path);
+        return sr_error_sys(err, "snapshot.read",
+                            "cannot read where the directory %s was moved from", path);
     /* "x" only announces that whiteouts in attribute form may follow. */
     ret->opaque = n == 1 && opaque[0] == 'y';
     ret->redirect = len > 0 ? sr_strndup(redirect, (size_t)len) : NULL;
@@ -62,7 +68,8 @@ void sr_overlay_attr_clear(struct sr_overlay_attr *a)
     *a = (struct sr_overlay_attr){ 0 };
 }
 
-/* lgetxattr through the directory's descriptor: opening each empty file only to ask would cost more. */
+/* lgetxattr through the directory's descriptor: opening each empty file only to ask would cost
+ * more. */
 static bool has_attr(int dirfd, const char *name, const char *attr)
 {
     char path[64 + NAME_MAX + 1];
@@ -98,7 +105,8 @@ char *sr_overlay_redirect(const char *redirect, const char *parent)
         memmove(clean, clean + 1, strlen(clean));
         return clean;
     }
-    if (!parent || !*redirect || strchr(redirect, '/') || strcmp(redirect, ".") == 0 || strcmp(redirect, "..") == 0)
+    if (!parent || !*redirect || strchr(redirect, '/') || strcmp(redirect, ".") == 0 ||
+        strcmp(redirect, "..") == 0)
         return NULL;
     return sr_walk_join(parent, redirect);
 }

@@ -10,7 +10,8 @@
 
 enum { EXAMPLES_MAX = 8 };
 
-/* Changes, marks and rest in one order, so that a directory's mark comes before what is below it. */
+/* Changes, marks and rest in one order, so that a directory's mark comes before what is below it.
+ */
 enum item_kind { ITEM_MARK, ITEM_CHANGE, ITEM_REST };
 struct item {
     const char *path;
@@ -19,7 +20,8 @@ struct item {
     size_t at;
 };
 
-/* What is known of each leading part of the last path: neighbours in the order share most of them. */
+/* What is known of each leading part of the last path: neighbours in the order share most of them.
+ */
 struct level {
     size_t len;
     int32_t environment;
@@ -56,9 +58,11 @@ static bool is_there(void *context, const char *path)
 }
 
 /* The environment at path, a directory at least on one side; else that of the directory above. */
-static struct level level_find(struct finder *f, const char *path, size_t len, const struct level *above)
+static struct level level_find(struct finder *f, const char *path, size_t len,
+                               const struct level *above)
 {
-    struct level l = { len, above ? above->environment : SR_NO_ENVIRONMENT, above && above->closed };
+    struct level l = { len, above ? above->environment : SR_NO_ENVIRONMENT,
+                       above && above->closed };
     if (l.closed)
         return l;
     cleanup_free char *dir = sr_strndup(path, len);
@@ -72,10 +76,14 @@ static struct level level_find(struct finder *f, const char *path, size_t len, c
     SR_GROW(f->seen->v, f->seen->n, f->seen->cap);
     l.environment = (int32_t)f->seen->n;
     f->seen->v[f->seen->n++] = (struct sr_environment_seen){
-        .path = steal_ptr(&dir), .in_home = f->view.in_home, .before = before, .after = after,
+        .path = steal_ptr(&dir),
+        .in_home = f->view.in_home,
+        .before = before,
+        .after = after,
     };
     const struct sr_environment *row = before && !before->weak ? before : after ? after : before;
-    /* Beside builds, and beside a tree that is an environment itself, another environment may lie within. */
+    /* Beside builds, and beside a tree that is an environment itself, another environment may lie
+     * within. */
     l.closed = !row->writes_are_builds && !row->weak && len > 0;
     f->anew = NULL;
     return l;
@@ -94,7 +102,9 @@ static size_t shared_len(const char *a, const char *b)
 
 static int32_t locate(struct finder *f, const struct item *item, bool directory)
 {
-    size_t keep = 0, shared = f->last && f->view.in_home == item->in_home ? shared_len(f->last, item->path) : 0;
+    size_t keep = 0, shared = f->last && f->view.in_home == item->in_home
+                                  ? shared_len(f->last, item->path)
+                                  : 0;
     if (f->n && f->view.in_home == item->in_home)
         while (keep < f->n && (f->levels[keep].len == 0 || f->levels[keep].len <= shared))
             keep++;
@@ -153,7 +163,8 @@ static bool under(const char *path, const char *dir)
     return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
-static void file_count(struct finder *f, struct sr_environment_seen *e, const struct sr_change *c, bool harmless)
+static void file_count(struct finder *f, struct sr_environment_seen *e, const struct sr_change *c,
+                       bool harmless)
 {
     mode_t mode = c->before.mode ? c->before.mode : c->after.mode;
     if (S_ISDIR(mode) && (c->after.mode == 0 || S_ISDIR(c->after.mode))) {
@@ -178,7 +189,8 @@ static void file_count(struct finder *f, struct sr_environment_seen *e, const st
 static struct sr_owner change_count(struct finder *f, const struct item *item)
 {
     const struct sr_change *c = &f->set->v[item->at];
-    struct sr_owner owner = { locate(f, item, S_ISDIR(c->before.mode) || S_ISDIR(c->after.mode)), false };
+    struct sr_owner owner = { locate(f, item, S_ISDIR(c->before.mode) || S_ISDIR(c->after.mode)),
+                              false };
     if (owner.environment < 0)
         return owner;
     struct sr_environment_seen *e = &f->seen->v[owner.environment];
@@ -224,7 +236,8 @@ static struct sr_owner rest_count(struct finder *f, const struct item *item)
     if (!below)
         return (struct sr_owner){ SR_NO_ENVIRONMENT, false };
     owner.harmless = *below && sr_environment_harmless(row_of(e), below);
-    uint64_t other = r->files[SR_CHANGE_MODIFIED] + r->files[SR_CHANGE_MODE] + r->files[SR_CHANGE_TYPE];
+    uint64_t other =
+        r->files[SR_CHANGE_MODIFIED] + r->files[SR_CHANGE_MODE] + r->files[SR_CHANGE_TYPE];
     e->lost += r->files[SR_CHANGE_DELETED];
     e->added += r->files[SR_CHANGE_ADDED];
     e->modified += other;
@@ -252,7 +265,8 @@ static struct item *items_make(const struct sr_changeset *set, size_t *ret_n)
     return v;
 }
 
-void sr_environments_find(const struct sr_changeset *set, const struct sr_classify_options *o, struct sr_environments_seen *ret)
+void sr_environments_find(const struct sr_changeset *set, const struct sr_classify_options *o,
+                          struct sr_environments_seen *ret)
 {
     size_t n;
     cleanup_free struct item *items = items_make(set, &n);

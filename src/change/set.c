@@ -37,7 +37,8 @@ const char *sr_change_class_name(enum sr_change_class c)
     return class_names[c];
 }
 
-static enum sr_change_kind kind_of(const struct sr_entry_state *before, const struct sr_entry_state *after)
+static enum sr_change_kind kind_of(const struct sr_entry_state *before,
+                                   const struct sr_entry_state *after)
 {
     if (!before)
         return SR_CHANGE_ADDED;
@@ -50,13 +51,16 @@ static enum sr_change_kind kind_of(const struct sr_entry_state *before, const st
     return same && before->mode != after->mode ? SR_CHANGE_MODE : SR_CHANGE_MODIFIED;
 }
 
-/* Neighbours in a walk share their directory, so the last entry is nearly always the one to count in. */
-static void rest_add(struct sr_changeset *set, const char *path, bool in_home, enum sr_change_kind kind)
+/* Neighbours in a walk share their directory, so the last entry is nearly always the one to count
+ * in. */
+static void rest_add(struct sr_changeset *set, const char *path, bool in_home,
+                     enum sr_change_kind kind)
 {
     const char *slash = strrchr(path, '/');
     size_t len = slash ? (size_t)(slash - path) : 0;
     struct sr_change_rest *last = set->n_rest ? &set->rest[set->n_rest - 1] : NULL;
-    bool fits = last && last->in_home == in_home && strlen(last->path) == len && memcmp(last->path, path, len) == 0;
+    bool fits = last && last->in_home == in_home && strlen(last->path) == len &&
+                memcmp(last->path, path, len) == 0;
     if (!fits && set->n_rest < SR_REST_MAX) {
         SR_GROW(set->rest, set->n_rest, set->cap_rest);
         last = &set->rest[set->n_rest++];
@@ -66,8 +70,9 @@ static void rest_add(struct sr_changeset *set, const char *path, bool in_home, e
     set->truncated = true;
 }
 
-void sr_set_add(struct sr_changeset *set, char *path, bool in_home, const struct sr_entry_state *before,
-                const struct sr_entry_state *after, char *target)
+void sr_set_add(struct sr_changeset *set, char *path, bool in_home,
+                const struct sr_entry_state *before, const struct sr_entry_state *after,
+                char *target)
 {
     enum sr_change_kind kind = kind_of(before, after);
     set->total++;
@@ -92,7 +97,8 @@ size_t sr_set_mark(struct sr_changeset *set, const char *path, bool in_home, enu
     if (set->n_marks == SR_MARKS_MAX)
         return SR_MARKS_MAX;
     SR_GROW(set->marks, set->n_marks, set->cap_marks);
-    set->marks[set->n_marks] = (struct sr_change_mark){ .path = sr_strdup(path), .in_home = in_home, .kind = kind };
+    set->marks[set->n_marks] =
+        (struct sr_change_mark){ .path = sr_strdup(path), .in_home = in_home, .kind = kind };
     return set->n_marks++;
 }
 
@@ -137,7 +143,8 @@ static void change_clear(struct sr_change *c)
     free(c->target);
 }
 
-/* False when the two say that nothing changed, which is so for a directory that left and came back. */
+/* False when the two say that nothing changed, which is so for a directory that left and came back.
+ */
 static bool join(struct sr_change *gone, struct sr_change *came)
 {
     if (S_ISDIR(gone->before.mode) && gone->before.mode == came->after.mode)

@@ -26,17 +26,21 @@ struct sr_change_rest {
 };
 enum { SR_MARKS_MAX = 65536, SR_REST_MAX = 65536 };
 
-/* Takes path and target (may be NULL). before or after NULL: not there. The kind follows from the two. */
-void sr_set_add(struct sr_changeset *set, char *path, bool in_home, const struct sr_entry_state *before,
-                const struct sr_entry_state *after, char *target);
+/* Takes path and target (may be NULL). before or after NULL: not there. The kind follows from the
+ * two. */
+void sr_set_add(struct sr_changeset *set, char *path, bool in_home,
+                const struct sr_entry_state *before, const struct sr_entry_state *after,
+                char *target);
 /* Returns the mark's number, for sr_set_same. */
-size_t sr_set_mark(struct sr_changeset *set, const char *path, bool in_home, enum sr_mark_kind kind);
+size_t sr_set_mark(struct sr_changeset *set, const char *path, bool in_home,
+                   enum sr_mark_kind kind);
 /* One more file that came back the same below that mark. */
 void sr_set_same(struct sr_changeset *set, size_t mark);
 
 /* Order in which a directory and all below it are neighbours: '/' sorts before every byte. */
 int sr_path_compare(const char *a, const char *b);
-/* By (in_home, sr_path_compare); a deletion and an addition of one path become one change, or none. */
+/* By (in_home, sr_path_compare); a deletion and an addition of one path become one change, or none.
+ */
 void sr_set_sort_paths(struct sr_changeset *set);
 /* By (in_home, bytes): the order of the contract. */
 void sr_set_sort_bytes(struct sr_changeset *set);

@@ -26,12 +26,14 @@ struct snapshot {
     struct sr_index_record *records;
     size_t n_records, cap_records;
     size_t fresh; /* records that the old index has not */
-    struct timespec racy; /* what changed since may change again within the same tick of the clock */
+    struct timespec
+        racy; /* what changed since may change again within the same tick of the clock */
 };
 
 /*
- * A file written in the same tick in which it was hashed can be written again without any of its times moving. So an
- * entry younger than the snapshot's start, less the coarsest clock of common file systems (2 s), is hashed again next time.
+ * A file written in the same tick in which it was hashed can be written again without any of its
+ * times moving. So an entry younger than the snapshot's start, less the coarsest clock of common
+ * file systems (2 s), is hashed again next time.
  */
 enum { RACY_SECONDS = 2 };
 
@@ -71,8 +73,8 @@ static bool still(const struct stat *a, const struct stat *b)
            memcmp(&a->st_ctim, &b->st_ctim, sizeof a->st_ctim) == 0;
 }
 
-static int content_read(struct snapshot *s, int dirfd, const char *name, const struct stat *st, uint32_t at,
-                        struct sr_error *err)
+static int content_read(struct snapshot *s, int dirfd, const char *name, const struct stat *st,
+                        uint32_t at, struct sr_error *err)
 {
     unsigned char key[SR_INDEX_KEY];
     bool indexed = S_ISREG(st->st_mode) && s->options->index_dirfd >= 0 && trusted(s, st);
@@ -87,8 +89,10 @@ static int content_read(struct snapshot *s, int dirfd, const char *name, const s
     }
     struct sr_entry_state state;
     if (sr_walk_digest(dirfd, name, false, st, &state, err) < 0) {
-        /* Gone meanwhile, replaced meanwhile, or not the caller's to read: mode and size are all there is to know. */
-        if (err->sys != EACCES && err->sys != ENOENT && err->sys != ESTALE && err->sys != ELOOP && err->sys != ENXIO)
+        /* Gone meanwhile, replaced meanwhile, or not the caller's to read: mode and size are all
+         * there is to know. */
+        if (err->sys != EACCES && err->sys != ENOENT && err->sys != ESTALE && err->sys != ELOOP &&
+            err->sys != ENXIO)
             return -1;
         sr_error_clear(err);
         identity_set(s, at, st);
@@ -104,7 +108,8 @@ static int content_read(struct snapshot *s, int dirfd, const char *name, const s
     return 0;
 }
 
-static int name_take(struct snapshot *s, int dirfd, const char *path, const char *name, struct sr_error *err)
+static int name_take(struct snapshot *s, int dirfd, const char *path, const char *name,
+                     struct sr_error *err)
 {
     struct stat st;
     uint32_t at;
@@ -149,10 +154,12 @@ static int directory_take(struct snapshot *s, const char *path, uint32_t at, str
     cleanup_names struct sr_walk_names names = { 0 };
     int fd = sr_walk_step(&s->cursor, s->root_fd, path, false);
     s->m->v[at].dir.first = (uint32_t)s->m->n;
-    if (fd < 0 && at != 0 && (errno == EACCES || errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
+    if (fd < 0 && at != 0 &&
+        (errno == EACCES || errno == ENOENT || errno == ENOTDIR || errno == ELOOP))
         return 0; /* shut to the caller, or gone meanwhile */
     if (fd < 0)
-        return sr_error_sys(err, "snapshot.read", "cannot open the directory %s", *path ? path : ".");
+        return sr_error_sys(err, "snapshot.read", "cannot open the directory %s",
+                            *path ? path : ".");
     s->m->v[at].dir.identity = directory_identity(fd);
     if (sr_walk_list(fd, path, &names, err) < 0)
         return -1;
@@ -186,13 +193,17 @@ static void index_save(struct snapshot *s)
     struct sr_error ignored = { 0 };
     if (s->options->index_dirfd < 0 || (s->fresh == 0 && s->n_records == s->index.n))
         return;
-    if (sr_index_write(s->options->index_dirfd, s->options->index_name, s->records, s->n_records, &ignored) < 0)
+    if (sr_index_write(s->options->index_dirfd, s->options->index_name, s->records, s->n_records,
+                       &ignored) < 0)
         sr_error_clear(&ignored);
 }
 
-int sr_snapshot(int root_fd, const struct sr_snapshot_options *o, struct sr_manifest **ret, struct sr_error *err)
+int sr_snapshot(int root_fd, const struct sr_snapshot_options *o, struct sr_manifest **ret,
+                struct sr_error *err)
 {
-    struct snapshot s = { .root_fd = root_fd, .options = o, .m = sr_calloc(1, sizeof *s.m), .cursor = SR_WALK_CURSOR };
+    struct snapshot s = {
+        .root_fd = root_fd, .options = o, .m = sr_calloc(1, sizeof *s.m), .cursor = SR_WALK_CURSOR
+    };
     clock_gettime(CLOCK_REALTIME, &s.racy);
     s.racy.tv_sec -= RACY_SECONDS;
     if (o->index_dirfd >= 0)

@@ -13,8 +13,9 @@
 int sr_todo_push(struct sr_todo *t, char *path, char *lower, unsigned flags, struct sr_error *err)
 {
     if (sr_walk_depth(path) > SR_WALK_DEPTH_MAX) {
-        sr_error_set(err, "snapshot.too_large", "the tree is deeper than %d directories at %.100s...",
-                     SR_WALK_DEPTH_MAX, path);
+        sr_error_set(err, "snapshot.too_large",
+                     "the tree is deeper than %d directories at %.100s...", SR_WALK_DEPTH_MAX,
+                     path);
         free(path);
         free(lower);
         return -1;
@@ -47,15 +48,18 @@ void sr_todo_clear(struct sr_todo *t)
     *t = (struct sr_todo){ 0 };
 }
 
-/* The host may edit its tree meanwhile: what vanished or changed its type under our hands has no content to compare. */
+/* The host may edit its tree meanwhile: what vanished or changed its type under our hands has no
+ * content to compare. */
 static bool vanished(const struct sr_error *err)
 {
-    return err->sys == ENOENT || err->sys == ESTALE || err->sys == ELOOP || err->sys == ENXIO || err->sys == EINVAL;
+    return err->sys == ENOENT || err->sys == ESTALE || err->sys == ELOOP || err->sys == ENXIO ||
+           err->sys == EINVAL;
 }
 
-/* A file of the host's tree that the caller may not read can be compared by its mode and size alone. */
-static int state_read(int dirfd, const char *name, bool ours, const struct stat *st, struct sr_entry_state *ret,
-                      struct sr_error *err)
+/* A file of the host's tree that the caller may not read can be compared by its mode and size
+ * alone. */
+static int state_read(int dirfd, const char *name, bool ours, const struct stat *st,
+                      struct sr_entry_state *ret, struct sr_error *err)
 {
     if (sr_walk_digest(dirfd, name, ours, st, ret, err) == 0)
         return 0;
@@ -72,25 +76,28 @@ static bool states_equal(const struct sr_entry_state *a, const struct sr_entry_s
            memcmp(a->digest, b->digest, SR_SHA256_SIZE) == 0;
 }
 
-/* The digest of a very large file is not the SHA-256 of its bytes: good for comparing, wrong to show. */
+/* The digest of a very large file is not the SHA-256 of its bytes: good for comparing, wrong to
+ * show. */
 static void digest_hide(struct sr_entry_state *s)
 {
     if (S_ISREG(s->mode) && s->size > SR_WALK_PLAIN_MAX)
         s->has_digest = false;
 }
 
-int sr_entry_tell(const struct sr_entry *e, const char *path, bool in_home, struct sr_changeset *set, bool *ret_changed,
-                  struct sr_error *err)
+int sr_entry_tell(const struct sr_entry *e, const char *path, bool in_home,
+                  struct sr_changeset *set, bool *ret_changed, struct sr_error *err)
 {
     struct sr_entry_state before = { 0 }, after = { 0 };
-    bool both = e->before && e->after && (e->before->st_mode & S_IFMT) == (e->after->st_mode & S_IFMT);
+    bool both =
+        e->before && e->after && (e->before->st_mode & S_IFMT) == (e->after->st_mode & S_IFMT);
     if (e->before)
         before = sr_walk_state(e->before);
     if (both && e->content && state_read(e->before_fd, e->name, false, e->before, &before, err) < 0)
         return -1;
     if (e->after)
         after = sr_walk_state(e->after);
-    if (e->after && e->content && state_read(e->after_fd, e->name, e->force, e->after, &after, err) < 0)
+    if (e->after && e->content &&
+        state_read(e->after_fd, e->name, e->force, e->after, &after, err) < 0)
         return -1;
     bool changed = !both || !states_equal(&before, &after);
     if (ret_changed)
@@ -100,12 +107,14 @@ int sr_entry_tell(const struct sr_entry *e, const char *path, bool in_home, stru
     digest_hide(&before);
     digest_hide(&after);
     char *target = e->after && S_ISLNK(after.mode) ? sr_walk_link(e->after_fd, e->name) : NULL;
-    sr_set_add(set, sr_strdup(path), in_home, e->before ? &before : NULL, e->after ? &after : NULL, target);
+    sr_set_add(set, sr_strdup(path), in_home, e->before ? &before : NULL, e->after ? &after : NULL,
+               target);
     return 0;
 }
 
-static int subtree_entry(const struct sr_subtree *s, int fd, const char *name, const struct sr_todo_item *dir,
-                         struct sr_todo *todo, struct sr_changeset *set, struct sr_error *err)
+static int subtree_entry(const struct sr_subtree *s, int fd, const char *name,
+                         const struct sr_todo_item *dir, struct sr_todo *todo,
+                         struct sr_changeset *set, struct sr_error *err)
 {
     struct stat st;
     if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -114,7 +123,9 @@ static int subtree_entry(const struct sr_subtree *s, int fd, const char *name, c
         return sr_error_sys(err, "snapshot.read", "cannot look at %s/%s", dir->path, name);
     }
     cleanup_free char *to = sr_walk_join(dir->path, name);
-    struct sr_entry e = { .before_fd = fd, .after_fd = fd, .name = name, .force = s->force, .content = s->digest };
+    struct sr_entry e = {
+        .before_fd = fd, .after_fd = fd, .name = name, .force = s->force, .content = s->digest
+    };
     if (s->added)
         e.after = &st;
     else
@@ -126,8 +137,9 @@ static int subtree_entry(const struct sr_subtree *s, int fd, const char *name, c
     return sr_todo_push(todo, steal_ptr(&to), sr_walk_join(dir->lower, name), 0, err);
 }
 
-static int subtree_directory(const struct sr_subtree *s, const struct sr_todo_item *dir, struct sr_walk_cursor *cursor,
-                             struct sr_todo *todo, struct sr_changeset *set, struct sr_error *err)
+static int subtree_directory(const struct sr_subtree *s, const struct sr_todo_item *dir,
+                             struct sr_walk_cursor *cursor, struct sr_todo *todo,
+                             struct sr_changeset *set, struct sr_error *err)
 {
     cleanup_names struct sr_walk_names names = { 0 };
     int fd = sr_walk_step(cursor, s->root_fd, dir->lower, s->force);

@@ -29,7 +29,8 @@ mode_t sr_view_after(const struct sr_view *v, const char *path)
     return c ? c->after.mode : sr_view_before(v, path);
 }
 
-bool sr_view_read(const struct sr_view *v, const char *path, bool after, size_t max, struct sr_buf *ret)
+bool sr_view_read(const struct sr_view *v, const char *path, bool after, size_t max,
+                  struct sr_buf *ret)
 {
     struct sr_error err = { 0 };
     int root = after ? v->options->after_fd : v->options->before ? -1 : v->options->tree_fd;

@@ -15,6 +15,7 @@ struct sr_view {
 mode_t sr_view_before(const struct sr_view *v, const char *path); /* 0: nothing */
 mode_t sr_view_after(const struct sr_view *v, const char *path);
 /* Content of a regular file; false when it cannot be had (a manifest keeps none). */
-bool sr_view_read(const struct sr_view *v, const char *path, bool after, size_t max, struct sr_buf *ret);
+bool sr_view_read(const struct sr_view *v, const char *path, bool after, size_t max,
+                  struct sr_buf *ret);
 
 #endif

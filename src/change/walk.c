@@ -18,7 +18,8 @@ enum { CHUNK_MAX = 2048, DIRENTS_SIZE = 64 * 1024 };
 
 static const uint64_t beneath = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
 
-/* O_PATH needs no permission on the directory itself; the mode is then mended through the descriptor's own name. */
+/* O_PATH needs no permission on the directory itself; the mode is then mended through the
+ * descriptor's own name. */
 static int open_forced(int dirfd, const char *path)
 {
     cleanup_fd int fd = sr_openat2(dirfd, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, beneath);
@@ -34,7 +35,8 @@ static int open_forced(int dirfd, const char *path)
 
 static int open_chunk(int dirfd, const char *path, bool last, bool force)
 {
-    /* On the way O_PATH is enough: search permission is what counts, and the next step checks it. */
+    /* On the way O_PATH is enough: search permission is what counts, and the next step checks it.
+     */
     int flags = (last || force ? O_RDONLY : O_PATH) | O_DIRECTORY | O_NOFOLLOW;
     int fd = sr_openat2(dirfd, path, flags, 0, beneath);
     if (fd < 0 && errno == EACCES && force)
@@ -42,7 +44,8 @@ static int open_chunk(int dirfd, const char *path, bool last, bool force)
     return fd;
 }
 
-/* The end of the longest prefix of whole components that fits a chunk; one component when each may need force. */
+/* The end of the longest prefix of whole components that fits a chunk; one component when each may
+ * need force. */
 static size_t chunk_end(const char *path, bool one)
 {
     size_t end = strcspn(path, "/");
@@ -91,8 +94,10 @@ void sr_walk_cursor_clear(struct sr_walk_cursor *c)
 int sr_walk_step(struct sr_walk_cursor *c, int root_fd, const char *path, bool force)
 {
     size_t len = c->path ? strlen(c->path) : 0;
-    bool child = len && strncmp(path, c->path, len) == 0 && path[len] == '/' && !strchr(path + len + 1, '/');
-    int fd = child ? open_chunk(c->fd, path + len + 1, true, force) : sr_walk_open(root_fd, path, force);
+    bool child =
+        len && strncmp(path, c->path, len) == 0 && path[len] == '/' && !strchr(path + len + 1, '/');
+    int fd =
+        child ? open_chunk(c->fd, path + len + 1, true, force) : sr_walk_open(root_fd, path, force);
     if (fd < 0)
         return -1;
     sr_walk_cursor_clear(c);
@@ -148,7 +153,8 @@ static void names_add(struct sr_walk_names *names, const char *name)
 
 static int offset_compare(const void *a, const void *b, void *arena)
 {
-    return strcmp((const char *)arena + *(const size_t *)a, (const char *)arena + *(const size_t *)b);
+    return strcmp((const char *)arena + *(const size_t *)a,
+                  (const char *)arena + *(const size_t *)b);
 }
 
 int sr_walk_list(int dirfd, const char *what, struct sr_walk_names *ret, struct sr_error *err)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Requests from arguments. */
 #include "cli/request.h"
+#include "base/fs.h"
 #include "base/text.h"
 #include "cli/commands.h"
 
@@ -58,6 +59,14 @@ static bool has_table(const struct cli_args *a, const struct cli_option *table)
     return false;
 }
 
+/* Lexical: links are the loader's to judge. NULL stays NULL; without a current directory the path
+ * stays as it is. */
+static char *from_here(const char *path)
+{
+    cleanup_free char *cwd = path ? getcwd(NULL, 0) : NULL;
+    return cwd ? sr_path_join(cwd, path) : sr_strdup(path);
+}
+
 void cli_request_from(const struct cli_args *a, int binding, struct cli_request *ret)
 {
     *ret = (struct cli_request){ .req = { .environ_in = environ, .out_fd = -1, .err_fd = -1 } };
@@ -65,7 +74,7 @@ void cli_request_from(const struct cli_args *a, int binding, struct cli_request 
     if (has_table(a, cli_options_tree))
         r->tree = cli_arg(a, "tree");
     if (has_table(a, cli_options_policy)) {
-        r->policy_file = cli_arg(a, "policy");
+        r->policy_file = ret->policy_file = from_here(cli_arg(a, "policy"));
         r->policy_ref = cli_arg(a, "policy-ref");
         r->staged = cli_flag(a, "staged");
     }
@@ -83,6 +92,7 @@ void cli_request_clear(struct cli_request *r)
 {
     sr_strv_clear(&r->args);
     free(r->overrides);
+    free(r->policy_file);
     *r = (struct cli_request){ 0 };
 }
 

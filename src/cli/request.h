@@ -11,6 +11,7 @@ struct cli_request {
     struct sr_run_request req;
     struct sr_strv args;
     char *overrides;
+    char *policy_file; /* absolute: the record keeps it, and repro may stand elsewhere */
 };
 #define cleanup_request __attribute__((cleanup(cli_request_clear)))
 

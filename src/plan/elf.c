@@ -55,12 +55,12 @@ static uint64_t get(const struct file *f, const unsigned char *p, size_t len)
     return v;
 }
 
-#define FIELD(f, raw, type32, type64, name)                                                                                         \
-    ((f)->wide ? get((f), (raw) + offsetof(type64, name), sizeof(((type64 *)0)->name))                                              \
+#define FIELD(f, raw, type32, type64, name)                                                        \
+    ((f)->wide ? get((f), (raw) + offsetof(type64, name), sizeof(((type64 *)0)->name))             \
                : get((f), (raw) + offsetof(type32, name), sizeof(((type32 *)0)->name)))
 #define EHDR(f, raw, name) FIELD(f, raw, Elf32_Ehdr, Elf64_Ehdr, name)
 #define PHDR(f, raw, name) FIELD(f, raw, Elf32_Phdr, Elf64_Phdr, name)
-#define DYN(f, raw, name) FIELD(f, raw, Elf32_Dyn, Elf64_Dyn, name)
+#define DYN(f, raw, name)  FIELD(f, raw, Elf32_Dyn, Elf64_Dyn, name)
 
 static int read_phdrs(struct file *f, uint64_t offset, uint64_t entry, uint64_t n)
 {
@@ -137,7 +137,8 @@ static void read_needed(const struct file *f, const struct segment *dynamic, str
     uint64_t needed[NEEDED_MAX], strings = 0;
     for (size_t i = 0; i < DYNAMIC_MAX && (i + 1) * size <= dynamic->size; i++) {
         unsigned char raw[sizeof(Elf64_Dyn)];
-        if (dynamic->offset > UINT64_MAX - i * size || !read_at(&f->src, dynamic->offset + i * size, raw, size))
+        if (dynamic->offset > UINT64_MAX - i * size ||
+            !read_at(&f->src, dynamic->offset + i * size, raw, size))
             return;
         uint64_t tag = DYN(f, raw, d_tag), value = DYN(f, raw, d_un);
         if (tag == DT_NULL)
@@ -167,7 +168,8 @@ static int read_file(struct file *f, struct elf_info *ret)
         const struct segment *s = &f->segments[i];
         if (s->type == PT_DYNAMIC)
             dynamic = s;
-        if (s->type == PT_INTERP && (s->size >= sizeof info.interp || !read_at(&f->src, s->offset, info.interp, (size_t)s->size)))
+        if (s->type == PT_INTERP && (s->size >= sizeof info.interp ||
+                                     !read_at(&f->src, s->offset, info.interp, (size_t)s->size)))
             return -1;
     }
     info.libc = libc_of(info.interp);
@@ -195,10 +197,12 @@ static const struct machine {
     const char *name; /* as uname has it; the first of several is the one printed */
     uint16_t machine;
 } machines[] = {
-    { "x86_64", EM_X86_64 }, { "aarch64", EM_AARCH64 }, { "arm64", EM_AARCH64 }, { "i686", EM_386 },
-    { "i586", EM_386 },      { "i386", EM_386 },        { "armv7l", EM_ARM },    { "armv6l", EM_ARM },
-    { "armv8l", EM_ARM },    { "riscv64", EM_RISCV },   { "ppc64le", EM_PPC64 }, { "ppc64", EM_PPC64 },
-    { "s390x", EM_S390 },    { "loongarch64", 258 },    { "mips64", EM_MIPS },   { "mips", EM_MIPS },
+    { "x86_64", EM_X86_64 }, { "aarch64", EM_AARCH64 }, { "arm64", EM_AARCH64 },
+    { "i686", EM_386 },      { "i586", EM_386 },        { "i386", EM_386 },
+    { "armv7l", EM_ARM },    { "armv6l", EM_ARM },      { "armv8l", EM_ARM },
+    { "riscv64", EM_RISCV }, { "ppc64le", EM_PPC64 },   { "ppc64", EM_PPC64 },
+    { "s390x", EM_S390 },    { "loongarch64", 258 },    { "mips64", EM_MIPS },
+    { "mips", EM_MIPS },
 };
 
 const char *elf_machine_name(uint16_t machine)

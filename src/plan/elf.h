@@ -9,12 +9,13 @@
 enum elf_libc { ELF_LIBC_UNKNOWN, ELF_LIBC_GLIBC, ELF_LIBC_MUSL };
 
 struct elf_info {
-    uint16_t machine; /* EM_* */
-    char interp[256]; /* PT_INTERP, "" without one */
+    uint16_t machine;   /* EM_* */
+    char interp[256];   /* PT_INTERP, "" without one */
     enum elf_libc libc; /* by the loader, else by the names of DT_NEEDED */
 };
 
-/* 0, or -1 for what is no ELF file, or a damaged one. At most a few KiB are read, wherever the headers point. */
+/* 0, or -1 for what is no ELF file, or a damaged one. At most a few KiB are read, wherever the
+ * headers point. */
 int elf_read_fd(int fd, struct elf_info *ret);
 int elf_read_bytes(const void *data, size_t size, struct elf_info *ret);
 

@@ -37,7 +37,8 @@ char *inside_host_path(const struct sr_plan *p, const char *path)
     struct place at, best = { 0 };
     /* the deepest one covers the others, whatever order they are mounted in */
     for (size_t i = 0; places(p, i, &at); i++)
-        if (at.target && sr_path_below(path, at.target) && (!best.target || strlen(at.target) > strlen(best.target)))
+        if (at.target && sr_path_below(path, at.target) &&
+            (!best.target || strlen(at.target) > strlen(best.target)))
             best = at;
     if (best.target)
         return sr_asprintf("%s%s", best.source, path + strlen(best.target));
@@ -48,11 +49,13 @@ char *inside_host_path(const struct sr_plan *p, const char *path)
 static bool is_made(const struct sr_plan *p, const char *path)
 {
     struct place at;
+    struct stat st;
     for (size_t i = 0; places(p, i, &at); i++)
         if (at.target && sr_path_below(at.target, path))
             return true;
     for (size_t i = 0; i < sr_host_paths_n; i++)
-        if (sr_path_below(sr_host_paths[i].path, path))
+        /* the table has what any distribution may have */
+        if (sr_path_below(sr_host_paths[i].path, path) && lstat(sr_host_paths[i].path, &st) == 0)
             return true;
     return false;
 }
@@ -144,7 +147,11 @@ static bool step(struct walk *w)
 void inside_walk(const struct sr_plan *p, const char *path, struct inside *ret)
 {
     *ret = (struct inside){ .mode = S_IFDIR | 0755 };
-    struct walk w = { .plan = p, .ret = ret, .at = sr_strdup("/"), .rest = sr_strdup(path), .chain = SR_BUF(CHAIN_MAX) };
+    struct walk w = { .plan = p,
+                      .ret = ret,
+                      .at = sr_strdup("/"),
+                      .rest = sr_strdup(path),
+                      .chain = SR_BUF(CHAIN_MAX) };
     sr_buf_puts(&w.chain, path);
     while (step(&w))
         ;

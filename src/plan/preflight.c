@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Preflight: finds the environments of the tree and asks of each whether it can work in the plan's root filesystem. */
+/* Preflight: finds the environments of the tree and asks of each whether it can work in the plan's
+ * root filesystem. */
 #include "plan/preflight.h"
 
 #include "base/fs.h"
@@ -14,9 +15,10 @@
 #include <unistd.h>
 
 /*
- * The cost is that of one readdir of the tree's root, two look-ups for each directory in it, and the environments found:
- * a tree of a million files is never walked. Nothing is written and nothing of the tree is run here; what must be run to be
- * judged (an interpreter) the caller runs contained.
+ * The cost is that of one readdir of the tree's root, two look-ups for each directory in it, and
+ * the environments found: a tree of a million files is never walked. Nothing is written and nothing
+ * of the tree is run here; what must be run to be judged (an interpreter) the caller runs
+ * contained.
  */
 
 /* Names that say by themselves what the directory is meant to be. */
@@ -67,7 +69,8 @@ static bool has_entry(int fd, const char *name)
 
 static bool is_venv(int fd, bool named_so)
 {
-    return has_entry(fd, "pyvenv.cfg") || has_entry(fd, "bin/python") || (named_so && (has_entry(fd, "bin") || has_entry(fd, "lib")));
+    return has_entry(fd, "pyvenv.cfg") || has_entry(fd, "bin/python") ||
+           (named_so && (has_entry(fd, "bin") || has_entry(fd, "lib")));
 }
 
 /* An environment that is a link: looked at where it leads inside. */
@@ -79,15 +82,23 @@ static int open_linked(struct preflight *pf, const char *name)
     if (w.end == INSIDE_THERE)
         return w.host ? open(w.host, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
     char *remedy = w.end == INSIDE_ABSENT ? preflight_mount_remedy(pf->plan, path) : NULL;
-    preflight_add(pf, (struct sr_finding){
-        .code = "env.mismatch.interpreter_missing",
-        .path = sr_strdup(name),
-        .expected = sr_strdup(w.chain),
-        .found = w.absent ? sr_asprintf("no %s inside", w.absent) : sr_strdup("a loop of links"),
-        .text = sr_asprintf("the environment %s is a link that leads nowhere in the check's root filesystem: %s%s%s", name, w.chain,
-                            w.absent ? "; there is no " : "", w.absent ? w.absent : ""),
-        .remedy = remedy ? remedy : sr_asprintf("make the environment in the tree itself, or remove the link %s", name),
-    });
+    preflight_add(
+        pf,
+        (struct sr_finding){
+            .code = "env.mismatch.interpreter_missing",
+            .path = sr_strdup(name),
+            .expected = sr_strdup(w.chain),
+            .found =
+                w.absent ? sr_asprintf("no %s inside", w.absent) : sr_strdup("a loop of links"),
+            .text = sr_asprintf("the environment %s is a link that leads nowhere in the check's "
+                                "root filesystem: %s%s%s",
+                                name, w.chain, w.absent ? "; there is no " : "",
+                                w.absent ? w.absent : ""),
+            .remedy = remedy ? remedy
+                             : sr_asprintf(
+                                   "make the environment in the tree itself, or remove the link %s",
+                                   name),
+        });
     return -1;
 }
 
@@ -126,7 +137,8 @@ static void look_into_nest(struct preflight *pf, const char *nest, size_t *n)
 static void look_at_all(struct preflight *pf, const struct sr_strv *names)
 {
     size_t n = 0;
-    /* known names first: the bound on environments must not be used up by what a tree puts before them */
+    /* known names first: the bound on environments must not be used up by what a tree puts before
+     * them */
     for (size_t i = 0; i < sizeof venv_names / sizeof *venv_names; i++)
         look_at(pf, venv_names[i], true, &n);
     if (has_entry(pf->tree_fd, "pyvenv.cfg") && has_entry(pf->tree_fd, "bin"))
@@ -144,16 +156,21 @@ static enum elf_libc root_libc(const struct sr_plan *p)
     cleanup_inside struct inside w;
     struct elf_info elf;
     inside_walk(p, "/bin/sh", &w);
-    cleanup_fd int fd = w.end == INSIDE_THERE && w.host ? open(w.host, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    cleanup_fd int fd = w.end == INSIDE_THERE && w.host
+                            ? open(w.host, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+                            : -1;
     return fd >= 0 && elf_read_fd(fd, &elf) == 0 ? elf.libc : ELF_LIBC_UNKNOWN;
 }
 
-int sr_preflight(const struct sr_plan *plan, sr_interpreter_version *version, void *ctx, struct sr_findings *ret,
-                 struct sr_error *err)
+int sr_preflight(const struct sr_plan *plan, sr_interpreter_version *version, void *ctx,
+                 struct sr_findings *ret, struct sr_error *err)
 {
     if (plan->rootfs != SR_ROOTFS_HOST) {
-        sr_error_set(err, "preflight.rootfs", "cannot look whether the environments of %s fit the root filesystem: only the host's own "
-                     "can be looked into", plan->tree);
+        sr_error_set(err, "preflight.rootfs",
+                     "cannot look whether the environments of %s fit the root filesystem: only the "
+                     "host's own "
+                     "can be looked into",
+                     plan->tree);
         return sr_error_hint(err, "\"rootfs\": {\"host\": ...} in the binding");
     }
     struct preflight pf = { .plan = plan, .version = version, .version_ctx = ctx };
@@ -161,7 +178,8 @@ int sr_preflight(const struct sr_plan *plan, sr_interpreter_version *version, vo
     cleanup_strv struct sr_strv names = { 0 };
     pf.tree_fd = fd;
     if (fd < 0 || !preflight_names(fd, ".", PREFLIGHT_ROOT_ENTRIES, &names))
-        return sr_error_sys(err, "preflight.tree", "cannot look for environments in the tree %s", plan->tree);
+        return sr_error_sys(err, "preflight.tree", "cannot look for environments in the tree %s",
+                            plan->tree);
     struct utsname host;
     pf.machine = uname(&host) == 0 ? elf_machine_from(host.machine) : 0;
     pf.libc = root_libc(plan);
@@ -173,15 +191,20 @@ int sr_preflight(const struct sr_plan *plan, sr_interpreter_version *version, vo
 
 /* ---- findings ---- */
 
+void preflight_drop(struct sr_finding *f)
+{
+    free(f->path);
+    free(f->expected);
+    free(f->found);
+    free(f->text);
+    free(f->remedy);
+    *f = (struct sr_finding){ 0 };
+}
+
 void sr_findings_clear(struct sr_findings *f)
 {
-    for (size_t i = 0; i < f->n; i++) {
-        free(f->v[i].path);
-        free(f->v[i].expected);
-        free(f->v[i].found);
-        free(f->v[i].text);
-        free(f->v[i].remedy);
-    }
+    for (size_t i = 0; i < f->n; i++)
+        preflight_drop(&f->v[i]);
     free(f->v);
     *f = (struct sr_findings){ 0 };
 }

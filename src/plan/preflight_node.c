@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* node_modules: is it filled, and were its compiled packages installed for this machine and libc? */
+/* node_modules: is it filled, and were its compiled packages installed for this machine and libc?
+ */
 #include "plan/preflight.h"
 
 #include "base/fs.h"
@@ -14,9 +15,10 @@
 enum { PACKAGE_JSON_MAX = 4 * 1024 * 1024 };
 
 /*
- * An offline `npm ci` empties a good node_modules and then fails, and leaves the directory: that it exists proves nothing.
- * Packages that ship binaries of many machines side by side (prebuilds/) are right to: only what node-gyp built here
- * (build/Release) and what an optional package holds for one platform is asked for its machine.
+ * An offline `npm ci` empties a good node_modules and then fails, and leaves the directory: that it
+ * exists proves nothing. Packages that ship binaries of many machines side by side (prebuilds/) are
+ * right to: only what node-gyp built here (build/Release) and what an optional package holds for
+ * one platform is asked for its machine.
  */
 
 static bool needs_packages(int tree_fd)
@@ -27,7 +29,8 @@ static bool needs_packages(int tree_fd)
     struct sr_error err = { 0 };
     if (sr_file_read_at(tree_fd, "package.json", PACKAGE_JSON_MAX, &b, &err) < 0 || !b.len)
         return false;
-    if (sr_json_parse("package.json", b.data, b.len, PACKAGE_JSON_MAX, SR_JSON_STRICT, &doc, &err) < 0)
+    if (sr_json_parse("package.json", b.data, b.len, PACKAGE_JSON_MAX, SR_JSON_STRICT, &doc, &err) <
+        0)
         return false;
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         if (cJSON_GetArraySize(sr_json_get(doc.root, keys[i])) > 0)
@@ -37,14 +40,17 @@ static bool needs_packages(int tree_fd)
 
 static void add_empty(struct preflight *pf)
 {
-    preflight_add(pf, (struct sr_finding){
-        .code = "env.mismatch.incomplete",
-        .path = sr_strdup("node_modules"),
-        .expected = sr_strdup("the packages that package.json names"),
-        .found = sr_strdup("an empty directory"),
-        .text = sr_strdup("node_modules is empty and package.json has dependencies, as an install that failed after emptying it leaves it"),
-        .remedy = sr_strdup("install again outside of a check (npm ci, with the network), or remove the empty node_modules"),
-    });
+    preflight_add(pf,
+                  (struct sr_finding){
+                      .code = "env.mismatch.incomplete",
+                      .path = sr_strdup("node_modules"),
+                      .expected = sr_strdup("the packages that package.json names"),
+                      .found = sr_strdup("an empty directory"),
+                      .text = sr_strdup("node_modules is empty and package.json has dependencies, "
+                                        "as an install that failed after emptying it leaves it"),
+                      .remedy = sr_strdup("install again outside of a check (npm ci, with the "
+                                          "network), or remove the empty node_modules"),
+                  });
 }
 
 static bool is_empty(const struct sr_strv *names)
@@ -81,7 +87,8 @@ void preflight_node(struct preflight *pf)
 {
     cleanup_strv struct sr_strv names = { 0 };
     size_t left = PREFLIGHT_LIBRARY_ENTRIES;
-    cleanup_fd int fd = openat(pf->tree_fd, "node_modules", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    cleanup_fd int fd =
+        openat(pf->tree_fd, "node_modules", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0 || !preflight_names(fd, ".", left, &names))
         return;
     if (is_empty(&names)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Node's optional packages, one per platform: is the one for this machine and libc among those installed? */
+/* Node's optional packages, one per platform: is the one for this machine and libc among those
+ * installed? */
 #include "plan/preflight.h"
 
 #include <elf.h>
@@ -7,23 +8,25 @@
 #include <string.h>
 
 /*
- * "rollup-linux-x64-gnu", "@esbuild/linux-x64", "@img/sharp-linuxmusl-arm64": what stands before the system's name is the
- * family. npm installs the members that fit the machine it runs on, sometimes more; a family of which none fits was
- * installed elsewhere. The package that needs it then advises removing node_modules and the lock file.
+ * "rollup-linux-x64-gnu", "@esbuild/linux-x64", "@img/sharp-linuxmusl-arm64": what stands before
+ * the system's name is the family. npm installs the members that fit the machine it runs on,
+ * sometimes more; a family of which none fits was installed elsewhere. The package that needs it
+ * then advises removing node_modules and the lock file.
  */
 
 enum { FAMILY_MEMBERS_MAX = 512 };
 
-static const char *const systems[] = { "linux-", "linuxmusl-", "android-", "darwin-", "win32-", "freebsd-" };
+static const char *const systems[] = { "linux-",  "linuxmusl-", "android-",
+                                       "darwin-", "win32-",     "freebsd-" };
 
 /* Node's names of machines. */
 static const struct {
     const char *name;
     uint16_t machine; /* 0: none that this program runs on */
 } arches[] = {
-    { "x64", EM_X86_64 },  { "64", EM_X86_64 },     { "arm64", EM_AARCH64 }, { "ia32", EM_386 }, { "32", EM_386 },
-    { "arm", EM_ARM },     { "riscv64", EM_RISCV }, { "ppc64", EM_PPC64 },   { "s390x", EM_S390 }, { "loong64", 258 },
-    { "universal", 0 },    { "mips64el", EM_MIPS },
+    { "x64", EM_X86_64 }, { "64", EM_X86_64 }, { "arm64", EM_AARCH64 }, { "ia32", EM_386 },
+    { "32", EM_386 },     { "arm", EM_ARM },   { "riscv64", EM_RISCV }, { "ppc64", EM_PPC64 },
+    { "s390x", EM_S390 }, { "loong64", 258 },  { "universal", 0 },      { "mips64el", EM_MIPS },
 };
 
 struct platform {
@@ -61,7 +64,9 @@ static bool parse(const char *name, struct platform *ret)
         ret->name = name;
         ret->family = (size_t)(at - name);
         ret->linux_ = i <= 1;
-        ret->libc = musl ? ELF_LIBC_MUSL : ends_with(name, "-gnu") ? ELF_LIBC_GLIBC : ELF_LIBC_UNKNOWN;
+        ret->libc = musl                      ? ELF_LIBC_MUSL
+                    : ends_with(name, "-gnu") ? ELF_LIBC_GLIBC
+                                              : ELF_LIBC_UNKNOWN;
         return true;
     }
     return false;
@@ -75,19 +80,25 @@ static bool same_family(const struct platform *a, const struct platform *b)
 static void add(struct preflight *pf, const char *scope, const struct platform *p, bool libc)
 {
     char *path = sr_asprintf("node_modules/%s%s%s", scope ? scope : "", scope ? "/" : "", p->name);
-    char *found = sr_asprintf("linux %s with %s (this root filesystem)", elf_machine_name(pf->machine), elf_libc_name(pf->libc));
-    preflight_add(pf, (struct sr_finding){
-        .code = libc ? "env.mismatch.libc" : "env.mismatch.arch",
-        .path = path,
-        .expected = sr_asprintf("the platform in its name, %s", p->name + p->family),
-        .found = found,
-        .text = sr_asprintf("node_modules was installed for another platform: %s is there, and none of its family for %s", path, found),
-        .remedy = sr_strdup("install node_modules again in the root filesystem that the check has (npm ci), or pin the image it was "
-                            "installed in; the lock file is not at fault"),
-    });
+    char *found = sr_asprintf("linux %s with %s (this root filesystem)",
+                              elf_machine_name(pf->machine), elf_libc_name(pf->libc));
+    preflight_add(pf,
+                  (struct sr_finding){
+                      .code = libc ? "env.mismatch.libc" : "env.mismatch.arch",
+                      .path = path,
+                      .expected = sr_asprintf("the platform in its name, %s", p->name + p->family),
+                      .found = found,
+                      .text = sr_asprintf("node_modules was installed for another platform: %s is "
+                                          "there, and none of its family for %s",
+                                          path, found),
+                      .remedy = sr_strdup("install node_modules again in the root filesystem that "
+                                          "the check has (npm ci), or pin the image it was "
+                                          "installed in; the lock file is not at fault"),
+                  });
 }
 
-static void judge_family(struct preflight *pf, const char *scope, const struct platform *p, size_t i, size_t n)
+static void judge_family(struct preflight *pf, const char *scope, const struct platform *p,
+                         size_t i, size_t n)
 {
     const struct platform *nearest = NULL;
     for (size_t k = 0; k < n; k++) {
@@ -98,7 +109,8 @@ static void judge_family(struct preflight *pf, const char *scope, const struct p
         bool fits = p[k].linux_ && p[k].machine == pf->machine;
         if (fits)
             nearest = &p[k];
-        if (fits && (p[k].libc == ELF_LIBC_UNKNOWN || pf->libc == ELF_LIBC_UNKNOWN || p[k].libc == pf->libc))
+        if (fits && (p[k].libc == ELF_LIBC_UNKNOWN || pf->libc == ELF_LIBC_UNKNOWN ||
+                     p[k].libc == pf->libc))
             return;
     }
     add(pf, scope, nearest ? nearest : &p[i], nearest != NULL);

@@ -10,7 +10,8 @@
 
 enum { MODULES_YAML_MAX = 4 * 1024 * 1024 };
 
-/* The value of storeDir in .modules.yaml, which is YAML of one level or, from newer versions, JSON. NULL: not absolute. */
+/* The value of storeDir in .modules.yaml, which is YAML of one level or, from newer versions, JSON.
+ * NULL: not absolute. */
 static char *store_dir(int modules_fd)
 {
     cleanup_buf struct sr_buf b = SR_BUF(MODULES_YAML_MAX);
@@ -42,14 +43,19 @@ void preflight_pnpm(struct preflight *pf, int modules_fd)
     if (!store || w.end == INSIDE_THERE)
         return;
     char *mount = preflight_mount_remedy(pf->plan, store);
-    preflight_add(pf, (struct sr_finding){
-        .code = "env.mismatch.moved",
-        .path = sr_strdup("node_modules/.modules.yaml"),
-        .expected = sr_asprintf("%s (storeDir)", store),
-        .found = sr_asprintf("no %s inside", store),
-        .text = sr_asprintf("node_modules was linked from pnpm's store %s, which the check's root filesystem does not have: pnpm would "
-                            "remove node_modules and fail to install it again", store),
-        .remedy = mount ? mount : sr_strdup("install with a store inside the tree (store-dir in .npmrc), or run the tool of "
-                                            "node_modules/.bin itself instead of pnpm"),
-    });
+    preflight_add(pf,
+                  (struct sr_finding){
+                      .code = "env.mismatch.moved",
+                      .path = sr_strdup("node_modules/.modules.yaml"),
+                      .expected = sr_asprintf("%s (storeDir)", store),
+                      .found = sr_asprintf("no %s inside", store),
+                      .text = sr_asprintf("node_modules was linked from pnpm's store %s, which the "
+                                          "check's root filesystem does not have: pnpm would "
+                                          "remove node_modules and fail to install it again",
+                                          store),
+                      .remedy = mount ? mount
+                                      : sr_strdup("install with a store inside the tree (store-dir "
+                                                  "in .npmrc), or run the tool of "
+                                                  "node_modules/.bin itself instead of pnpm"),
+                  });
 }

@@ -11,13 +11,15 @@
 #include <sys/stat.h>
 
 /*
- * A chain may leave what is visible more than once: .../cpython-3.14 -> cpython-3.14.5, each a directory of its own to the
- * check. Mounting where the chain ends leaves out its middle. So a mount is proposed for the hop that is missing, with the
- * hop's own path as target, and the chain is walked again with it, until it resolves or no mount helps.
+ * A chain may leave what is visible more than once: .../cpython-3.14 -> cpython-3.14.5, each a
+ * directory of its own to the check. Mounting where the chain ends leaves out its middle. So a
+ * mount is proposed for the hop that is missing, with the hop's own path as target, and the chain
+ * is walked again with it, until it resolves or no mount helps.
  */
 enum { MOUNTS_MAX = 4, REMEDY_MAX = 4096 };
 
-/* What to mount for path: the interpreter's whole prefix, or as much less as keeps homes and systems out. */
+/* What to mount for path: the interpreter's whole prefix, or as much less as keeps homes and
+ * systems out. */
 static char *prefix_of(const char *path)
 {
     cleanup_free char *at = sr_strdup(path);
@@ -42,10 +44,14 @@ static bool next_mount(const struct sr_plan *p, const char *path, struct sr_moun
     inside_walk(p, path, &w);
     if (w.end != INSIDE_ABSENT || stat(w.path, &st) < 0)
         return false;
-    char *target = S_ISDIR(st.st_mode) && !sr_path_covers_system(w.path, getenv("HOME")) ? sr_strdup(w.path) : prefix_of(w.path);
-    /* the source with its links resolved, since the sandbox follows none there; the target as the chain spells it */
+    char *target = S_ISDIR(st.st_mode) && !sr_path_covers_system(w.path, getenv("HOME"))
+                       ? sr_strdup(w.path)
+                       : prefix_of(w.path);
+    /* the source with its links resolved, since the sandbox follows none there; the target as the
+     * chain spells it */
     char *source = target ? realpath(target, NULL) : NULL;
-    bool helps = source && !sr_path_covers_system(source, getenv("HOME")) && !sr_path_below(p->tree_target, target);
+    bool helps = source && !sr_path_covers_system(source, getenv("HOME")) &&
+                 !sr_path_below(p->tree_target, target);
     *ret = (struct sr_mount){ .source = source, .target = target, .readonly = true };
     return helps;
 }
@@ -90,7 +96,9 @@ char *preflight_mount_remedy(const struct sr_plan *plan, const char *path)
     for (size_t i = plan->n_mounts; i < with.n_mounts; i++)
         sr_mount_clear(&with.mounts[i]);
     free(with.mounts);
-    return helps ? sr_asprintf("it exists on this host and is not part of the check's root filesystem; if the check may see it, add to the "
-                               "binding: \"mounts\": [%s]", lines.data)
+    return helps ? sr_asprintf("it exists on this host and is not part of the check's root "
+                               "filesystem; if the check may see it, add to the "
+                               "binding: \"mounts\": [%s]",
+                               lines.data)
                  : NULL;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Console scripts of a Python environment: does the first line of each lead to an interpreter, and to this environment's? */
+/* Console scripts of a Python environment: does the first line of each lead to an interpreter, and
+ * to this environment's? */
 #include "plan/preflight.h"
 
 #include "base/buf.h"
@@ -14,8 +15,9 @@
 #include <unistd.h>
 
 /*
- * An environment that was copied or moved keeps the path it was made at in the first line of every script: python itself
- * works, and each tool by name is "not found" (127), or runs out of the old place. One finding says so for all of them.
+ * An environment that was copied or moved keeps the path it was made at in the first line of every
+ * script: python itself works, and each tool by name is "not found" (127), or runs out of the old
+ * place. One finding says so for all of them.
  */
 
 enum judgement { SCRIPT_FITS, SCRIPT_MOVED, SCRIPT_NOWHERE, SCRIPT_JUDGEMENTS };
@@ -52,7 +54,8 @@ static char *first_word(const char *at, const char *end)
     return stop == end || stop == at ? NULL : sr_strndup(at, (size_t)(stop - at));
 }
 
-/* Paths that the kernel would not take (blanks, too long) pip and uv write into a second line that the shell reads:
+/* Paths that the kernel would not take (blanks, too long) pip and uv write into a second line that
+ * the shell reads:
  * '''exec' "/path with blanks/bin/python" "$0" "$@" */
 static char *trampoline(const char *at, const char *end)
 {
@@ -84,7 +87,8 @@ static char *script_interpreter(int bin, const char *name)
 {
     char head[PREFLIGHT_SCRIPT_HEAD];
     struct stat st;
-    cleanup_fd int fd = openat(bin, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    cleanup_fd int fd =
+        openat(bin, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || !(st.st_mode & 0111))
         return NULL;
     ssize_t n;
@@ -130,7 +134,8 @@ static bool looks_like_us(const struct scripts *s, const char *environment, cons
 {
     if (!sr_strv_has(&s->venv->bin, base_name(interpreter)))
         return false;
-    return (s->claimed && strcmp(environment, s->claimed) == 0) || strcmp(base_name(environment), base_name(s->venv->inside)) == 0;
+    return (s->claimed && strcmp(environment, s->claimed) == 0) ||
+           strcmp(base_name(environment), base_name(s->venv->inside)) == 0;
 }
 
 static enum judgement judge(struct scripts *s, const char *interpreter)
@@ -144,8 +149,10 @@ static enum judgement judge(struct scripts *s, const char *interpreter)
     free(s->chain);
     s->chain = steal_ptr(&w.chain);
     if (w.end != INSIDE_THERE)
-        return environment && looks_like_us(s, environment, interpreter) ? SCRIPT_MOVED : SCRIPT_NOWHERE;
-    bool another = environment && exists_inside(s, environment, "pyvenv.cfg") && !same_place(s, environment);
+        return environment && looks_like_us(s, environment, interpreter) ? SCRIPT_MOVED
+                                                                         : SCRIPT_NOWHERE;
+    bool another =
+        environment && exists_inside(s, environment, "pyvenv.cfg") && !same_place(s, environment);
     return another ? SCRIPT_MOVED : SCRIPT_FITS;
 }
 
@@ -165,7 +172,8 @@ static void count(struct scripts *s, const char *name, const char *interpreter)
         sr_strv_add(&t->examples, name);
 }
 
-/* VIRTUAL_ENV as activate sets it: VIRTUAL_ENV="/p", ='/p', =/p, with export or $(cygpath ...) around it. */
+/* VIRTUAL_ENV as activate sets it: VIRTUAL_ENV="/p", ='/p', =/p, with export or $(cygpath ...)
+ * around it. */
 static char *claimed_path(int bin)
 {
     cleanup_buf struct sr_buf b = SR_BUF(ACTIVATE_MAX);
@@ -176,7 +184,8 @@ static char *claimed_path(int bin)
         const char *value = at + strlen("VIRTUAL_ENV=");
         char quote = *value == '"' || *value == '\'' ? *value : '\0';
         value += quote != '\0';
-        size_t n = quote ? strcspn(value, quote == '"' ? "\"\n" : "'\n") : strcspn(value, " \t\n;)");
+        size_t n =
+            quote ? strcspn(value, quote == '"' ? "\"\n" : "'\n") : strcspn(value, " \t\n;)");
         /* $ and `: computed when it is sourced, so it moves with the environment */
         cleanup_free char *path = sr_strndup(value, n);
         bool assigned = at == b.data || at[-1] == '\n' || at[-1] == ' ' || at[-1] == '\t';
@@ -202,8 +211,11 @@ static char *moved_remedy(const struct scripts *s, const char *old)
 {
     const struct sr_plan *p = s->pf->plan;
     if (strcmp(p->tree, p->tree_target) != 0 && sr_path_below(old, p->tree))
-        return sr_asprintf("let the tree stand at its own path inside (\"tree\": {\"target\": \"same\"} instead of \"%s\")", p->tree_target);
-    return sr_asprintf("rebuild %s where it is now, or check the tree at the path it was made at (%s); `python -m NAME` needs no script",
+        return sr_asprintf("let the tree stand at its own path inside (\"tree\": {\"target\": "
+                           "\"same\"} instead of \"%s\")",
+                           p->tree_target);
+    return sr_asprintf("rebuild %s where it is now, or check the tree at the path it was made at "
+                       "(%s); `python -m NAME` needs no script",
                        s->venv->name, old);
 }
 
@@ -215,14 +227,16 @@ static void add_moved(struct scripts *s)
     cleanup_free char *old = t->n ? environment_of(t->target) : sr_strdup(s->claimed);
     cleanup_free char *which = t->n ? examples(t) : sr_strdup("bin/activate (VIRTUAL_ENV)");
     preflight_add(s->pf, (struct sr_finding){
-        .code = "env.mismatch.moved",
-        .path = venv_path(s->venv, t->n ? "bin" : "bin/activate"),
-        .expected = sr_asprintf("%s (%s)", old, which),
-        .found = sr_asprintf("%s (where it stands inside)", s->venv->inside),
-        .text = sr_asprintf("the environment %s was made at another path: %s name%s %s, and inside it stands at %s", s->venv->name, which,
-                            t->n > 1 ? "" : "s", old, s->venv->inside),
-        .remedy = moved_remedy(s, old),
-    });
+                             .code = "env.mismatch.moved",
+                             .path = venv_path(s->venv, t->n ? "bin" : "bin/activate"),
+                             .expected = sr_asprintf("%s (%s)", old, which),
+                             .found = sr_asprintf("%s (where it stands inside)", s->venv->inside),
+                             .text = sr_asprintf("the environment %s was made at another path: %s "
+                                                 "name%s %s, and inside it stands at %s",
+                                                 s->venv->name, which, t->n > 1 ? "" : "s", old,
+                                                 s->venv->inside),
+                             .remedy = moved_remedy(s, old),
+                         });
 }
 
 static void add_nowhere(struct scripts *s)
@@ -232,17 +246,22 @@ static void add_nowhere(struct scripts *s)
         return;
     cleanup_free char *which = examples(t);
     char *mount = preflight_mount_remedy(s->pf->plan, t->target);
-    preflight_add(s->pf, (struct sr_finding){
-        .code = "env.mismatch.shebang",
-        .path = venv_path(s->venv, "bin"),
-        .expected = sr_asprintf("%s (first line of %s)", t->chain, which),
-        .found = sr_asprintf("no %s inside", t->target),
-        .text = sr_asprintf("%zu console script%s of the environment %s name%s an interpreter that does not exist in the check's root "
-                            "filesystem: %s (%s)", t->n, t->n == 1 ? "" : "s", s->venv->name, t->n == 1 ? "s" : "", t->chain, which),
-        .remedy = mount ? mount
-                        : sr_asprintf("reinstall the packages of these scripts in %s, so that their first line names its own python",
-                                      s->venv->name),
-    });
+    preflight_add(
+        s->pf, (struct sr_finding){
+                   .code = "env.mismatch.shebang",
+                   .path = venv_path(s->venv, "bin"),
+                   .expected = sr_asprintf("%s (first line of %s)", t->chain, which),
+                   .found = sr_asprintf("no %s inside", t->target),
+                   .text = sr_asprintf("%zu console script%s of the environment %s name%s an "
+                                       "interpreter that does not exist in the check's root "
+                                       "filesystem: %s (%s)",
+                                       t->n, t->n == 1 ? "" : "s", s->venv->name,
+                                       t->n == 1 ? "s" : "", t->chain, which),
+                   .remedy = mount ? mount
+                                   : sr_asprintf("reinstall the packages of these scripts in %s, "
+                                                 "so that their first line names its own python",
+                                                 s->venv->name),
+               });
 }
 
 static void look_at_scripts(struct scripts *s, int bin)

@@ -10,9 +10,10 @@
 #include <strings.h>
 
 /*
- * Three writers, three spellings: venv has `version = 3.11.2`, virtualenv both `version = 3.11.2` or
- * `version_info = 3.11.2.final.0`, uv `version_info = 3.12.13`. Where there are two, the one with more numbers counts.
- * Python's own reader cuts at the first '=', strips blanks and ignores the case of the key; so does this one.
+ * Three writers, three spellings: venv has `version = 3.11.2`, virtualenv both `version = 3.11.2`
+ * or `version_info = 3.11.2.final.0`, uv `version_info = 3.12.13`. Where there are two, the one
+ * with more numbers counts. Python's own reader cuts at the first '=', strips blanks and ignores
+ * the case of the key; so does this one.
  */
 
 struct py_version py_version_parse(const char *text)

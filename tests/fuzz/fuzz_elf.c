@@ -14,7 +14,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     if (size < 52 || memcmp(data, "\177ELF", 4) != 0)
         abort();
-    if (!memchr(info.interp, '\0', sizeof info.interp) || !elf_machine_name(info.machine) || !elf_libc_name(info.libc))
+    if (!memchr(info.interp, '\0', sizeof info.interp) || !elf_machine_name(info.machine) ||
+        !elf_libc_name(info.libc))
         abort();
     return 0;
 }

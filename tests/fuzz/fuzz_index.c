@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Feeds bytes to the readers of two foreign files: the digest index and git's index as the classifier compares it. */
+/* Feeds bytes to the readers of two foreign files: the digest index and git's index as the
+ * classifier compares it. */
 #include "base/mem.h"
 #include "change/git_refresh.h"
 #include "change/index.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Any bytes as pyvenv.cfg: read without harm, and the numbers are those of the version that was kept. */
+/* Any bytes as pyvenv.cfg: read without harm, and the numbers are those of the version that was
+ * kept. */
 #include "plan/pyvenv.h"
 
 #include <stdint.h>

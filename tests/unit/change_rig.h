@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A private file system with a tree in it, a real overlay over the tree, and scripts that do what tools do. */
+/* A private file system with a tree in it, a real overlay over the tree, and scripts that do what
+ * tools do. */
 #ifndef CHANGE_RIG_H
 #define CHANGE_RIG_H
 
@@ -25,7 +26,8 @@ struct rig {
     struct sr_error err;
 };
 
-__attribute__((unused)) static void rig_sh(const struct rig *r, const char *where, const char *script)
+__attribute__((unused)) static void rig_sh(const struct rig *r, const char *where,
+                                           const char *script)
 {
     cleanup_free char *line = sr_asprintf("cd '%s/%s' && { %s\n}", r->dir, where, script);
     int rc = system(line);
@@ -34,7 +36,9 @@ __attribute__((unused)) static void rig_sh(const struct rig *r, const char *wher
 
 __attribute__((unused)) static struct rig rig_make(const char *tree_script)
 {
-    struct rig r = { .dir = "/tmp/sandrun-change-XXXXXX", .root_fd = -1, .lower_fd = -1, .upper_fd = -1 };
+    struct rig r = {
+        .dir = "/tmp/sandrun-change-XXXXXX", .root_fd = -1, .lower_fd = -1, .upper_fd = -1
+    };
     cr_assert_not_null(mkdtemp(r.dir));
     cr_assert_eq(unshare(CLONE_NEWNS), 0, "needs root: %s", strerror(errno));
     cr_assert_eq(mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
@@ -51,8 +55,8 @@ __attribute__((unused)) static struct rig rig_make(const char *tree_script)
 /* Mounts with the options, runs the script in the merged tree, unmounts. */
 __attribute__((unused)) static void rig_run(struct rig *r, const char *options, const char *script)
 {
-    cleanup_free char *o = sr_asprintf("lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work%s%s", r->dir, r->dir, r->dir,
-                                       *options ? "," : "", options);
+    cleanup_free char *o = sr_asprintf("lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work%s%s",
+                                       r->dir, r->dir, r->dir, *options ? "," : "", options);
     cleanup_free char *merged = sr_asprintf("%s/merged", r->dir);
     cr_assert_eq(mount("overlay", merged, "overlay", 0, o), 0, "%s: %s", o, strerror(errno));
     rig_sh(r, "merged", script);
@@ -61,18 +65,22 @@ __attribute__((unused)) static void rig_run(struct rig *r, const char *options, 
 
 __attribute__((unused)) static void rig_read(struct rig *r)
 {
-    cr_assert_eq(sr_overlay_read(r->lower_fd, r->upper_fd, &r->set, &r->err), 0, "%s %s", r->err.code, r->err.text);
+    cr_assert_eq(sr_overlay_read(r->lower_fd, r->upper_fd, &r->set, &r->err), 0, "%s %s",
+                 r->err.code, r->err.text);
 }
 
 __attribute__((unused)) static void rig_classify(struct rig *r)
 {
     cleanup_free char *tree = sr_asprintf("%s/lower", r->dir);
-    struct sr_classify_options o = { .tree_fd = r->lower_fd, .after_fd = r->upper_fd, .tree = tree };
+    struct sr_classify_options o = { .tree_fd = r->lower_fd,
+                                     .after_fd = r->upper_fd,
+                                     .tree = tree };
     cr_assert_eq(sr_changes_classify(&r->set, &o, &r->err), 0, "%s %s", r->err.code, r->err.text);
 }
 
 /* The rig of one case: tree, command, everything read and classified. */
-__attribute__((unused)) static struct rig rig_case(const char *tree, const char *options, const char *command)
+__attribute__((unused)) static struct rig rig_case(const char *tree, const char *options,
+                                                   const char *command)
 {
     struct rig r = rig_make(tree);
     rig_run(&r, options, command);
@@ -91,7 +99,8 @@ __attribute__((unused)) static void rig_down(struct rig *r)
     cr_assert_eq(rmdir(r->dir), 0, "%s: %s", r->dir, strerror(errno));
 }
 
-__attribute__((unused)) static const struct sr_change *change_at(const struct sr_changeset *set, const char *path)
+__attribute__((unused)) static const struct sr_change *change_at(const struct sr_changeset *set,
+                                                                 const char *path)
 {
     for (size_t i = 0; i < set->n; i++)
         if (strcmp(set->v[i].path, path) == 0)
@@ -99,13 +108,15 @@ __attribute__((unused)) static const struct sr_change *change_at(const struct sr
     return NULL;
 }
 
-/* "+a -b ~c %d !e" (added, deleted, modified, mode, type), in the set's order: easy to compare whole. */
+/* "+a -b ~c %d !e" (added, deleted, modified, mode, type), in the set's order: easy to compare
+ * whole. */
 __attribute__((unused)) static char *set_text(const struct sr_changeset *set)
 {
     static const char signs[] = "+-~%!";
     char *text = sr_strdup("");
     for (size_t i = 0; i < set->n; i++) {
-        char *more = sr_asprintf("%s%s%c%s", text, i ? " " : "", signs[set->v[i].kind], set->v[i].path);
+        char *more =
+            sr_asprintf("%s%s%c%s", text, i ? " " : "", signs[set->v[i].kind], set->v[i].path);
         free(text);
         text = more;
     }
@@ -118,8 +129,8 @@ __attribute__((unused)) static char *repairs_text(const struct sr_changeset *set
     char *text = sr_strdup("");
     for (size_t i = 0; i < set->n_repairs; i++) {
         const struct sr_repair *r = &set->repairs[i];
-        char *more = sr_asprintf("%s%s%s:%s%s:%s", text, i ? " " : "", sr_change_class_name(r->cls), r->in_home ? "~/" : "",
-                                 r->path, r->ecosystem);
+        char *more = sr_asprintf("%s%s%s:%s%s:%s", text, i ? " " : "", sr_change_class_name(r->cls),
+                                 r->in_home ? "~/" : "", r->path, r->ecosystem);
         free(text);
         text = more;
     }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree in a directory of its own, Python environments in it, and the findings that a preflight has there. */
+/* A tree in a directory of its own, Python environments in it, and the findings that a preflight
+ * has there. */
 #include "preflight_fixture.h"
 
 #include "base/fs.h"
@@ -132,8 +133,13 @@ void pf_venv(const char *path, const char *option)
 {
     char out[256];
     const char *full = pf_path(path);
-    char *argv[] = { (char[]){ "/usr/bin/python3" }, (char[]){ "-m" }, (char[]){ "venv" }, (char[]){ "--without-pip" },
-                     sr_strdup(option), sr_strdup(full), NULL };
+    char *argv[] = { (char[]){ "/usr/bin/python3" },
+                     (char[]){ "-m" },
+                     (char[]){ "venv" },
+                     (char[]){ "--without-pip" },
+                     sr_strdup(option),
+                     sr_strdup(full),
+                     NULL };
     cr_assert_eq(run(argv, out, sizeof out), 0, "python3 -m venv %s: %s", full, out);
     free(argv[4]);
     free(argv[5]);
@@ -144,8 +150,9 @@ void pf_venv(const char *path, const char *option)
 void pf_mount(const char *source, const char *target)
 {
     pf_plan.mounts = sr_reallocarray(pf_plan.mounts, pf_plan.n_mounts + 1, sizeof *pf_plan.mounts);
-    pf_plan.mounts[pf_plan.n_mounts++] =
-        (struct sr_mount){ .source = sr_strdup(source), .target = sr_strdup(target), .readonly = true };
+    pf_plan.mounts[pf_plan.n_mounts++] = (struct sr_mount){ .source = sr_strdup(source),
+                                                            .target = sr_strdup(target),
+                                                            .readonly = true };
 }
 
 int pf_fake_version(void *ctx, const char *path_inside, char version[32])
@@ -184,21 +191,23 @@ void pf_run(sr_interpreter_version *version, void *ctx)
     cr_assert_eq(sr_preflight(&pf_plan, version, ctx, &pf_found, &err), 0, "%s", err.text);
     for (size_t i = 0; i < pf_found.n; i++) {
         const struct sr_finding *f = &pf_found.v[i];
-        cr_expect(f->code && f->path && *f->path && f->expected && *f->expected && f->found && *f->found && f->text && *f->text &&
-                  f->remedy && *f->remedy);
+        cr_expect(f->code && f->path && *f->path && f->expected && *f->expected && f->found &&
+                  *f->found && f->text && *f->text && f->remedy && *f->remedy);
     }
 }
 
 void pf_expect_none(void)
 {
-    cr_expect_eq(pf_found.n, 0, "%s: %s", pf_found.n ? pf_found.v[0].code : "", pf_found.n ? pf_found.v[0].text : "");
+    cr_expect_eq(pf_found.n, 0, "%s: %s", pf_found.n ? pf_found.v[0].code : "",
+                 pf_found.n ? pf_found.v[0].text : "");
 }
 
 const struct sr_finding *pf_expect_one(const char *code, const char *path)
 {
     cr_assert_geq(pf_found.n, 1, "no %s", code);
     const struct sr_finding *f = &pf_found.v[0];
-    cr_expect_eq(pf_found.n, 1, "also %s: %s", pf_found.v[pf_found.n - 1].code, pf_found.v[pf_found.n - 1].text);
+    cr_expect_eq(pf_found.n, 1, "also %s: %s", pf_found.v[pf_found.n - 1].code,
+                 pf_found.v[pf_found.n - 1].text);
     cr_expect_str_eq(f->code, code, "%s: %s", f->code, f->text);
     cr_expect_str_eq(f->path, path);
     return f;
@@ -224,16 +233,19 @@ size_t pf_elf(unsigned char out[1024], unsigned machine, const char *interp, con
     e->e_machine = (Elf64_Half)machine;
     e->e_phoff = sizeof *e;
     e->e_phentsize = sizeof *p;
-    p[e->e_phnum++] = (Elf64_Phdr){ .p_type = PT_LOAD, .p_offset = 0, .p_vaddr = 0x400000, .p_filesz = 1024 };
+    p[e->e_phnum++] =
+        (Elf64_Phdr){ .p_type = PT_LOAD, .p_offset = 0, .p_vaddr = 0x400000, .p_filesz = 1024 };
     if (interp) {
         memcpy(out + 640, interp, strlen(interp) + 1);
-        p[e->e_phnum++] = (Elf64_Phdr){ .p_type = PT_INTERP, .p_offset = 640, .p_filesz = strlen(interp) + 1 };
+        p[e->e_phnum++] =
+            (Elf64_Phdr){ .p_type = PT_INTERP, .p_offset = 640, .p_filesz = strlen(interp) + 1 };
     }
     if (needed) {
         memcpy(out + 901, needed, strlen(needed) + 1);
         d[0] = (Elf64_Dyn){ .d_tag = DT_NEEDED, .d_un.d_val = 1 };
         d[1] = (Elf64_Dyn){ .d_tag = DT_STRTAB, .d_un.d_ptr = 0x400000 + 900 };
-        p[e->e_phnum++] = (Elf64_Phdr){ .p_type = PT_DYNAMIC, .p_offset = 512, .p_filesz = 3 * sizeof *d };
+        p[e->e_phnum++] =
+            (Elf64_Phdr){ .p_type = PT_DYNAMIC, .p_offset = 512, .p_filesz = 3 * sizeof *d };
     }
     return 1024;
 }

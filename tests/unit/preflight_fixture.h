@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A tree in a directory of its own, Python environments in it, and the findings that a preflight has there. */
+/* A tree in a directory of its own, Python environments in it, and the findings that a preflight
+ * has there. */
 #ifndef TEST_PREFLIGHT_FIXTURE_H
 #define TEST_PREFLIGHT_FIXTURE_H
 
@@ -8,7 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-extern char pf_base[];          /* holds the tree; nothing of it but the tree is visible inside */
+extern char pf_base[]; /* holds the tree; nothing of it but the tree is visible inside */
 extern char *pf_tree;
 extern struct sr_plan pf_plan;
 extern struct sr_findings pf_found;
@@ -18,10 +19,11 @@ void pf_teardown(void);
 
 /* Beneath pf_base; parents are made, what was there is replaced. */
 void pf_write(const char *path, const void *data, size_t len, unsigned mode);
-void pf_text(const char *path, unsigned mode, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+void pf_text(const char *path, unsigned mode, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 void pf_link(const char *path, const char *target);
 void pf_remove(const char *path);
-char *pf_read(const char *path); /* freed at the end of the process */
+char *pf_read(const char *path);       /* freed at the end of the process */
 const char *pf_path(const char *path); /* absolute; likewise */
 
 /* `python3 -m venv` of the root filesystem, with a console script "tool" as pip writes it. */

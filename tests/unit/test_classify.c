@@ -1,19 +1,25 @@
 /* SPDX-License-Identifier: MIT */
-/* Classes and repairs: the truth about the tree, case by case, over real overlays and over manifests. */
+/* Classes and repairs: the truth about the tree, case by case, over real overlays and over
+ * manifests. */
 #include "change_rig.h"
 
 /* A tree as developers have it: sources under no git, a venv, node_modules, a tox environment. */
-#define TREE                                                                                                           \
-    "mkdir -p src .venv/bin .venv/lib/python3.11/site-packages/pkg .venv/lib/python3.11/site-packages/two;"            \
-    "mkdir -p node_modules/a node_modules/b node_modules/.bin .tox/py/lib;"                                            \
-    "printf 'home = /usr/bin\\nversion = 3.11.2\\n' > .venv/pyvenv.cfg; cp .venv/pyvenv.cfg .tox/py/;"                 \
-    "ln -s /usr/bin/python3 .venv/bin/python; echo '#!x' > .venv/bin/tool;"                                            \
-    "for p in pkg two; do for f in __init__ m n o; do echo $p $f > .venv/lib/python3.11/site-packages/$p/$f.py; done; done;" \
-    "for p in a b; do echo $p > node_modules/$p/index.js; echo '{}' > node_modules/$p/package.json; done;"             \
-    "echo '{}' > node_modules/.package-lock.json; echo 1 > .tox/py/lib/x; echo s > src/main.py; echo m > Makefile;"
+#define TREE                                                                                       \
+    "mkdir -p src .venv/bin .venv/lib/python3.11/site-packages/pkg "                               \
+    ".venv/lib/python3.11/site-packages/two;"                                                      \
+    "mkdir -p node_modules/a node_modules/b node_modules/.bin .tox/py/lib;"                        \
+    "printf 'home = /usr/bin\\nversion = 3.11.2\\n' > .venv/pyvenv.cfg; cp .venv/pyvenv.cfg "      \
+    ".tox/py/;"                                                                                    \
+    "ln -s /usr/bin/python3 .venv/bin/python; echo '#!x' > .venv/bin/tool;"                        \
+    "for p in pkg two; do for f in __init__ m n o; do echo $p $f > "                               \
+    ".venv/lib/python3.11/site-packages/$p/$f.py; done; done;"                                     \
+    "for p in a b; do echo $p > node_modules/$p/index.js; echo '{}' > "                            \
+    "node_modules/$p/package.json; done;"                                                          \
+    "echo '{}' > node_modules/.package-lock.json; echo 1 > .tox/py/lib/x; echo s > src/main.py; "  \
+    "echo m > Makefile;"
 
 /* Puts the venv back, byte for byte, from a copy outside. */
-#define SAVE "cp -a .venv /tmp/sandrun-saved-$$ && "
+#define SAVE  "cp -a .venv /tmp/sandrun-saved-$$ && "
 #define SAVED "/tmp/sandrun-saved-$$"
 
 struct repair_case {
@@ -23,7 +29,9 @@ struct repair_case {
 static const struct repair_case repairs[] = {
     /* nothing, and what is harmless */
     { "true", "" },
-    { "mkdir -p .venv/lib/python3.11/site-packages/pkg/__pycache__; echo x > .venv/lib/python3.11/site-packages/pkg/__pycache__/m.cpython-311.pyc", "" },
+    { "mkdir -p .venv/lib/python3.11/site-packages/pkg/__pycache__; echo x > "
+      ".venv/lib/python3.11/site-packages/pkg/__pycache__/m.cpython-311.pyc",
+      "" },
     { "mkdir node_modules/.cache; echo x > node_modules/.cache/y", "" },
     { "find . -exec touch -h {} +", "" },
     { "mkdir .pytest_cache; echo > .pytest_cache/CACHEDIR.TAG; echo log > build.log", "" },
@@ -44,30 +52,48 @@ static const struct repair_case repairs[] = {
     { "mv .venv old", "env.deleted:.venv:venv env.created:old:venv" },
     /* rebuilt */
     { SAVE "rm -r .venv && cp -a " SAVED " .venv; rm -r " SAVED, "env.rebuilt:.venv:venv" },
-    { SAVE "find .venv -mindepth 1 -delete; cp -a " SAVED "/. .venv; rm -r " SAVED, "env.rebuilt:.venv:venv" },
-    { "rm -r .venv; mkdir .venv; printf 'home = /usr/bin\\nversion = 3.11.2\\n' > .venv/pyvenv.cfg", "env.rebuilt:.venv:venv" },
-    { "rm -r .venv; mkdir .venv; : > .venv/pyvenv.cfg; echo n > .venv/new", "env.rebuilt:.venv:venv" },
-    { "python3 -m venv --without-pip --clear .venv && sed -i 's/^version.*/version = 3.11.2/; s/^home.*/home = \\/usr\\/bin/' .venv/pyvenv.cfg", "env.rebuilt:.venv:venv" },
-    { "rm -r node_modules/*; mkdir node_modules/a node_modules/b; echo a > node_modules/a/index.js; echo c > node_modules/b/index.js", "env.rebuilt:node_modules:node_modules" },
-    { "rm -r .tox/py; mkdir -p .tox/py/lib; echo 1 > .tox/py/lib/x; printf 'home = /usr/bin\\nversion = 3.11.2\\n' > .tox/py/pyvenv.cfg", "env.rebuilt:.tox/py:tox" },
+    { SAVE "find .venv -mindepth 1 -delete; cp -a " SAVED "/. .venv; rm -r " SAVED,
+      "env.rebuilt:.venv:venv" },
+    { "rm -r .venv; mkdir .venv; printf 'home = /usr/bin\\nversion = 3.11.2\\n' > .venv/pyvenv.cfg",
+      "env.rebuilt:.venv:venv" },
+    { "rm -r .venv; mkdir .venv; : > .venv/pyvenv.cfg; echo n > .venv/new",
+      "env.rebuilt:.venv:venv" },
+    { "python3 -m venv --without-pip --clear .venv && sed -i 's/^version.*/version = 3.11.2/; "
+      "s/^home.*/home = \\/usr\\/bin/' .venv/pyvenv.cfg",
+      "env.rebuilt:.venv:venv" },
+    { "rm -r node_modules/*; mkdir node_modules/a node_modules/b; echo a > "
+      "node_modules/a/index.js; echo c > node_modules/b/index.js",
+      "env.rebuilt:node_modules:node_modules" },
+    { "rm -r .tox/py; mkdir -p .tox/py/lib; echo 1 > .tox/py/lib/x; printf 'home = "
+      "/usr/bin\\nversion = 3.11.2\\n' > .tox/py/pyvenv.cfg",
+      "env.rebuilt:.tox/py:tox" },
     /* replaced */
     { "rm -r .venv; ln -s /usr .venv", "env.replaced:.venv:venv" },
     { "rm -r .venv; echo file > .venv", "env.replaced:.venv:venv" },
-    { "rm -r .venv; mkdir .venv; printf 'home = /opt\\nversion = 3.12.1\\n' > .venv/pyvenv.cfg", "env.replaced:.venv:venv" },
+    { "rm -r .venv; mkdir .venv; printf 'home = /opt\\nversion = 3.12.1\\n' > .venv/pyvenv.cfg",
+      "env.replaced:.venv:venv" },
     { "sed -i 's/3.11.2/3.11.9/' .venv/pyvenv.cfg", "env.replaced:.venv:venv" },
     /* created */
-    { "mkdir other; printf 'home = /usr/bin\\n' > other/pyvenv.cfg; mkdir other/bin; echo x > other/bin/y", "env.created:other:venv" },
-    { "mkdir -p sub/node_modules/left-pad; echo x > sub/node_modules/left-pad/index.js", "env.created:sub/node_modules:node_modules" },
-    { "mkdir -p .nox/tests; echo 'home = /x' > .nox/tests/pyvenv.cfg", "env.created:.nox/tests:nox" },
+    { "mkdir other; printf 'home = /usr/bin\\n' > other/pyvenv.cfg; mkdir other/bin; echo x > "
+      "other/bin/y",
+      "env.created:other:venv" },
+    { "mkdir -p sub/node_modules/left-pad; echo x > sub/node_modules/left-pad/index.js",
+      "env.created:sub/node_modules:node_modules" },
+    { "mkdir -p .nox/tests; echo 'home = /x' > .nox/tests/pyvenv.cfg",
+      "env.created:.nox/tests:nox" },
     /* changed */
-    { "mkdir .venv/lib/python3.11/site-packages/three; echo x > .venv/lib/python3.11/site-packages/three/__init__.py", "env.changed:.venv:venv" },
+    { "mkdir .venv/lib/python3.11/site-packages/three; echo x > "
+      ".venv/lib/python3.11/site-packages/three/__init__.py",
+      "env.changed:.venv:venv" },
     { "rm -r .venv/lib/python3.11/site-packages/two", "env.changed:.venv:venv" },
     { "echo changed > .venv/lib/python3.11/site-packages/pkg/m.py", "env.changed:.venv:venv" },
     { "chmod 600 .venv/bin/tool", "env.changed:.venv:venv" },
     { "ln -sf /usr/bin/true .venv/bin/python", "env.changed:.venv:venv" },
-    { "mkdir node_modules/c; echo x > node_modules/c/index.js", "env.changed:node_modules:node_modules" },
+    { "mkdir node_modules/c; echo x > node_modules/c/index.js",
+      "env.changed:node_modules:node_modules" },
     { "echo '# x' >> .venv/pyvenv.cfg", "env.changed:.venv:venv" },
-    { "rm node_modules/a/index.js; mkdir -p .venv/lib/python3.11/site-packages/pkg/__pycache__; touch .venv/lib/python3.11/site-packages/pkg/__pycache__/x.pyc",
+    { "rm node_modules/a/index.js; mkdir -p .venv/lib/python3.11/site-packages/pkg/__pycache__; "
+      "touch .venv/lib/python3.11/site-packages/pkg/__pycache__/x.pyc",
       "env.changed:node_modules:node_modules" },
 };
 
@@ -79,8 +105,8 @@ Test(classify, a20_repairs_over_overlays)
         for (size_t k = 0; k < sizeof mounts / sizeof *mounts; k++) {
             struct rig r = rig_case(TREE, mounts[k], repairs[i].command);
             cleanup_free char *got = repairs_text(&r.set);
-            cr_expect_str_eq(got, repairs[i].want, "%s [%s]\n got:  %s\n want: %s", repairs[i].command, mounts[k], got,
-                             repairs[i].want);
+            cr_expect_str_eq(got, repairs[i].want, "%s [%s]\n got:  %s\n want: %s",
+                             repairs[i].command, mounts[k], got, repairs[i].want);
             rig_down(&r);
         }
     }
@@ -100,7 +126,8 @@ Test(classify, a20_repairs_from_manifests_alone)
         struct sr_classify_options o = { .tree_fd = -1, .after_fd = r.lower_fd, .before = before };
         cr_assert_eq(sr_changes_classify(&r.set, &o, &r.err), 0);
         cleanup_free char *got = repairs_text(&r.set);
-        bool digest_only = strstr(repairs[i].command, "# x") != NULL; /* which key changed is not in a manifest */
+        bool digest_only =
+            strstr(repairs[i].command, "# x") != NULL; /* which key changed is not in a manifest */
         const char *want = digest_only ? "env.replaced:.venv:venv" : repairs[i].want;
         /* anew with another identity: a manifest shows that it was made anew */
         if (strstr(repairs[i].command, "3.12.1"))
@@ -129,7 +156,8 @@ Test(classify, a20_repairs_from_a_copy)
         struct sr_classify_options o = { .tree_fd = r.lower_fd, .after_fd = after };
         cr_assert_eq(sr_changes_classify(&r.set, &o, &r.err), 0);
         cleanup_free char *got = repairs_text(&r.set);
-        cr_expect_str_eq(got, repairs[i].want, "%s\n got:  %s\n want: %s", repairs[i].command, got, repairs[i].want);
+        cr_expect_str_eq(got, repairs[i].want, "%s\n got:  %s\n want: %s", repairs[i].command, got,
+                         repairs[i].want);
         rig_down(&r);
     }
 }
@@ -138,29 +166,43 @@ static const struct {
     const char *tree, *command, *want;
 } special[] = {
     /* ruins: built again where something was left of one */
-    { "mkdir -p .venv/lib/python3.11; echo x > .venv/lib/python3.11/y", "echo 'home = /x' > .venv/pyvenv.cfg", "env.rebuilt:.venv:venv" },
+    { "mkdir -p .venv/lib/python3.11; echo x > .venv/lib/python3.11/y",
+      "echo 'home = /x' > .venv/pyvenv.cfg", "env.rebuilt:.venv:venv" },
     { "mkdir .venv", "echo 'home = /x' > .venv/pyvenv.cfg", "env.created:.venv:venv" },
-    { "mkdir node_modules", "mkdir node_modules/a; echo x > node_modules/a/index.js", "env.created:node_modules:node_modules" },
+    { "mkdir node_modules", "mkdir node_modules/a; echo x > node_modules/a/index.js",
+      "env.created:node_modules:node_modules" },
     { "mkdir node_modules", "rmdir node_modules", "env.deleted:node_modules:node_modules" },
     /* builds write where they build */
-    { "mkdir -p target/debug; touch target/.rustc_info.json; echo 1 > target/debug/x", "echo 2 > target/debug/x; echo 3 > target/debug/y", "" },
-    { "mkdir -p target/debug; touch target/.rustc_info.json; echo 1 > target/debug/x", "rm -r target/debug; mkdir target/debug; echo 3 > target/debug/y", "" },
-    { "mkdir -p target/debug; touch target/.rustc_info.json; echo 1 > target/debug/x", "rm -r target", "env.deleted:target:cargo" },
+    { "mkdir -p target/debug; touch target/.rustc_info.json; echo 1 > target/debug/x",
+      "echo 2 > target/debug/x; echo 3 > target/debug/y", "" },
+    { "mkdir -p target/debug; touch target/.rustc_info.json; echo 1 > target/debug/x",
+      "rm -r target/debug; mkdir target/debug; echo 3 > target/debug/y", "" },
+    { "mkdir -p target/debug; touch target/.rustc_info.json; echo 1 > target/debug/x",
+      "rm -r target", "env.deleted:target:cargo" },
     { "true", "mkdir -p target/debug; touch target/.rustc_info.json", "" },
     { "mkdir obj; echo '/a' > obj/project.assets.json", "echo x > obj/y", "" },
-    { "mkdir obj; echo '/a' > obj/project.assets.json", "echo '/b' > obj/project.assets.json", "env.replaced:obj:dotnet" },
+    { "mkdir obj; echo '/a' > obj/project.assets.json", "echo '/b' > obj/project.assets.json",
+      "env.replaced:obj:dotnet" },
     /* an environment within a directory that goes */
-    { "mkdir -p sub/.venv/lib; touch sub/.venv/pyvenv.cfg; echo x > sub/y", "rm -r sub", "env.deleted:sub/.venv:venv" },
-    { "mkdir -p sub/.venv/lib; touch sub/.venv/pyvenv.cfg; echo x > sub/y", "mv sub bus", "env.created:bus/.venv:venv env.deleted:sub/.venv:venv" },
+    { "mkdir -p sub/.venv/lib; touch sub/.venv/pyvenv.cfg; echo x > sub/y", "rm -r sub",
+      "env.deleted:sub/.venv:venv" },
+    { "mkdir -p sub/.venv/lib; touch sub/.venv/pyvenv.cfg; echo x > sub/y", "mv sub bus",
+      "env.created:bus/.venv:venv env.deleted:sub/.venv:venv" },
     /* a venv made of the tree itself, which clears everything that lay there */
-    { "mkdir src; echo s > src/main.py", "rm -r src; mkdir bin lib; echo 'home = /x' > pyvenv.cfg; echo x > bin/y", "env.created:.:venv" },
-    { "mkdir src bin; echo s > src/main.py; echo 'home = /x' > pyvenv.cfg; echo x > bin/y", "echo t > src/main.py", "" },
+    { "mkdir src; echo s > src/main.py",
+      "rm -r src; mkdir bin lib; echo 'home = /x' > pyvenv.cfg; echo x > bin/y",
+      "env.created:.:venv" },
+    { "mkdir src bin; echo s > src/main.py; echo 'home = /x' > pyvenv.cfg; echo x > bin/y",
+      "echo t > src/main.py", "" },
     /* the store that node_modules was linked from moved */
-    { "mkdir -p node_modules/a; echo 'storeDir: /one' > node_modules/.modules.yaml; echo x > node_modules/a/i.js",
-      "echo 'storeDir: /two' > node_modules/.modules.yaml", "env.replaced:node_modules:node_modules" },
+    { "mkdir -p node_modules/a; echo 'storeDir: /one' > node_modules/.modules.yaml; echo x > "
+      "node_modules/a/i.js",
+      "echo 'storeDir: /two' > node_modules/.modules.yaml",
+      "env.replaced:node_modules:node_modules" },
     /* names that sort between a directory and what is below it */
-    { "mkdir -p v v-x; touch v/pyvenv.cfg v-x/pyvenv.cfg; echo 1 > v/f; echo 1 > v-x/f; echo 1 > v.y", "echo 2 > v/f; echo 2 > v-x/f; echo 2 > v.y",
-      "env.changed:v:venv env.changed:v-x:venv" },
+    { "mkdir -p v v-x; touch v/pyvenv.cfg v-x/pyvenv.cfg; echo 1 > v/f; echo 1 > v-x/f; echo 1 > "
+      "v.y",
+      "echo 2 > v/f; echo 2 > v-x/f; echo 2 > v.y", "env.changed:v:venv env.changed:v-x:venv" },
 };
 
 Test(classify, a20_special_cases)
@@ -168,7 +210,8 @@ Test(classify, a20_special_cases)
     for (size_t i = 0; i < sizeof special / sizeof *special; i++) {
         struct rig r = rig_case(special[i].tree, "redirect_dir=on", special[i].command);
         cleanup_free char *got = repairs_text(&r.set);
-        cr_expect_str_eq(got, special[i].want, "%s\n got:  %s\n want: %s", special[i].command, got, special[i].want);
+        cr_expect_str_eq(got, special[i].want, "%s\n got:  %s\n want: %s", special[i].command, got,
+                         special[i].want);
         rig_down(&r);
     }
 }
@@ -187,8 +230,10 @@ Test(classify, a22_a_repair_counts_the_files_lost)
 Test(classify, a20_an_environment_in_home)
 {
     struct rig r = rig_make("true");
-    rig_sh(&r, "upper", "mkdir -p .cache/pypoetry/virtualenvs/x-py3.11/bin; echo 'home = /x' > .cache/pypoetry/virtualenvs/x-py3.11/pyvenv.cfg;"
-                        "mkdir -p .npm/_cacache; echo x > .npm/_cacache/y; echo h > .python_history");
+    rig_sh(&r, "upper",
+           "mkdir -p .cache/pypoetry/virtualenvs/x-py3.11/bin; echo 'home = /x' > "
+           ".cache/pypoetry/virtualenvs/x-py3.11/pyvenv.cfg;"
+           "mkdir -p .npm/_cacache; echo x > .npm/_cacache/y; echo h > .python_history");
     cr_assert_eq(sr_tree_added(r.upper_fd, true, &r.set, &r.err), 0);
     rig_classify(&r);
     cleanup_free char *got = repairs_text(&r.set);
@@ -212,8 +257,10 @@ static const struct {
     { "touch -d 2001-01-01 src/tracked.py; git status > /dev/null", ".git/index", SR_CLASS_CACHE },
     { "echo more >> src/tracked.py; git add -A", ".git/index", SR_CLASS_GIT_INTERNAL },
     { "echo x > .envrc", ".envrc", SR_CLASS_DEFERRED },
-    { "mkdir -p a/.vscode; echo x > a/.vscode/tasks.json", "a/.vscode/tasks.json", SR_CLASS_DEFERRED },
-    { "mkdir -p .github/workflows; echo x > .github/workflows/ci.yml", ".github/workflows/ci.yml", SR_CLASS_DEFERRED },
+    { "mkdir -p a/.vscode; echo x > a/.vscode/tasks.json", "a/.vscode/tasks.json",
+      SR_CLASS_DEFERRED },
+    { "mkdir -p .github/workflows; echo x > .github/workflows/ci.yml", ".github/workflows/ci.yml",
+      SR_CLASS_DEFERRED },
     { "echo x > src/conftest.py", "src/conftest.py", SR_CLASS_DEFERRED },
     { "echo x > evil.pth", "evil.pth", SR_CLASS_DEFERRED },
     { "echo x > Makefile", "Makefile", SR_CLASS_SOURCE_UNTRACKED },
@@ -227,13 +274,15 @@ static const struct {
 
 Test(classify, a23_classes)
 {
-    static const char tree[] = "git -c init.defaultBranch=main init -q . && mkdir src && echo t > src/tracked.py && echo l > poetry.lock && git add -A && "
+    static const char tree[] = "git -c init.defaultBranch=main init -q . && mkdir src && echo t > "
+                               "src/tracked.py && echo l > poetry.lock && git add -A && "
                                "git -c user.name=n -c user.email=e commit -q -m x";
     for (size_t i = 0; i < sizeof classes / sizeof *classes; i++) {
         struct rig r = rig_case(tree, "", classes[i].command);
         const struct sr_change *c = change_at(&r.set, classes[i].path);
         cr_assert_not_null(c, "%s", classes[i].command);
-        cr_expect_eq(c->cls, classes[i].want, "%s: %s", classes[i].command, sr_change_class_name(c->cls));
+        cr_expect_eq(c->cls, classes[i].want, "%s: %s", classes[i].command,
+                     sr_change_class_name(c->cls));
         cr_expect_eq(r.set.n_repairs, 0);
         rig_down(&r);
     }
@@ -241,7 +290,9 @@ Test(classify, a23_classes)
 
 Test(classify, a_repository_that_cannot_be_read_is_said_and_is_no_failure)
 {
-    struct rig r = rig_case("mkdir -p .git/objects .git/refs; echo 'ref: refs/heads/main' > .git/HEAD; echo garbage > .git/index", "", "echo x > f");
+    struct rig r = rig_case("mkdir -p .git/objects .git/refs; echo 'ref: refs/heads/main' > "
+                            ".git/HEAD; echo garbage > .git/index",
+                            "", "echo x > f");
     cr_assert_eq(change_at(&r.set, "f")->cls, SR_CLASS_SOURCE_UNTRACKED);
     cr_assert_eq(strncmp(r.set.tracking, "git.", 4), 0, "%s", r.set.tracking);
     rig_down(&r);
@@ -250,7 +301,9 @@ Test(classify, a_repository_that_cannot_be_read_is_said_and_is_no_failure)
 Test(classify, an_absolute_link_into_the_tree_does_not_leave_it)
 {
     struct rig r = rig_make("mkdir src");
-    cleanup_free char *script = sr_asprintf("ln -s %s/lower/src in; ln -s %s/lower/../x out; ln -s %s/lower-x near", r.dir, r.dir, r.dir);
+    cleanup_free char *script =
+        sr_asprintf("ln -s %s/lower/src in; ln -s %s/lower/../x out; ln -s %s/lower-x near", r.dir,
+                    r.dir, r.dir);
     rig_run(&r, "", script);
     rig_read(&r);
     rig_classify(&r);

@@ -160,3 +160,18 @@ Test(cli_options, no_limits_no_overrides)
     cr_assert_eq(PARSE("run", &a, &err, w(0, "Test")), 0);
     cr_assert_null(cli_overrides(&a, "Test"));
 }
+
+Test(cli_options, the_policy_file_is_named_so_that_a_record_can_be_repeated_elsewhere)
+{
+    cleanup_args struct cli_args a = { 0 }, b = { 0 };
+    cleanup_request struct cli_request relative = { 0 }, absolute = { 0 };
+    struct sr_error err = { 0 };
+    cr_assert_eq(PARSE("run", &a, &err, w(0, "--policy=p.json"), w(1, "Test")), 0);
+    cr_assert_eq(PARSE("run", &b, &err, w(2, "--policy=/x/p.json"), w(3, "Test")), 0);
+    cli_request_from(&a, 0, &relative);
+    cli_request_from(&b, 0, &absolute);
+    cr_assert_eq(relative.req.policy_file[0], '/');
+    cr_assert_not_null(strstr(relative.req.policy_file, "/p.json"));
+    cr_assert_str_eq(absolute.req.policy_file, "/x/p.json");
+    cr_assert_str_eq(relative.req.binding, "Test");
+}

@@ -19,7 +19,8 @@ static const struct {
     { "mkfifo p", "rm p; echo x > p", "!p" },
     { "echo a > f; ln f g", "echo b > g", "~f ~g" },
     { "ln -s loop loop", "ln -sf other loop", "~loop" },
-    { "truncate -s 2T sparse", "printf x | dd of=sparse bs=1 seek=1000000000000 conv=notrunc status=none", "~sparse" },
+    { "truncate -s 2T sparse",
+      "printf x | dd of=sparse bs=1 seek=1000000000000 conv=notrunc status=none", "~sparse" },
     { "truncate -s 2T sparse", "true", "" },
 };
 
@@ -47,11 +48,13 @@ Test(compare, a22_by_content)
 Test(compare, a24_deeper_than_path_max)
 {
     struct rig r = rig_make("true");
-    static const char deep[] = "python3 -c \"\nimport os\nfor i in range(1200):\n os.mkdir('deep'); os.chdir('deep')\nopen('f','w').write('%s')\"";
+    static const char deep[] = "python3 -c \"\nimport os\nfor i in range(1200):\n "
+                               "os.mkdir('deep'); os.chdir('deep')\nopen('f','w').write('%s')\"";
     cleanup_free char *a = sr_asprintf(deep, "a"), *b = sr_asprintf(deep, "b");
     rig_sh(&r, "lower", a);
     rig_sh(&r, "upper", b);
     cleanup_free char *got = compare_text(&r);
+    cr_assert_eq(got[0], '~');
     cr_assert_eq(r.set.n, 1);
     cr_assert_eq(r.set.v[0].kind, SR_CHANGE_MODIFIED);
     rig_down(&r);

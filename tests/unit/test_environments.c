@@ -44,7 +44,8 @@ Test(environments, every_row_by_its_sign)
         struct rig r = rig_make(kinds[i].make);
         const char *got = sr_environment_kind(r.lower_fd, kinds[i].path);
         if (kinds[i].kind)
-            cr_assert(got && strcmp(got, kinds[i].kind) == 0, "%s: %s, not %s", kinds[i].make, got ? got : "none", kinds[i].kind);
+            cr_assert(got && strcmp(got, kinds[i].kind) == 0, "%s: %s, not %s", kinds[i].make,
+                      got ? got : "none", kinds[i].kind);
         else
             cr_assert_null(got, "%s: %s", kinds[i].make, got);
         rig_down(&r);
@@ -78,7 +79,8 @@ Test(environments, a21_what_may_be_written)
     for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
         const struct sr_environment *e = sr_environment_match(writes[i].root, venv_there, NULL);
         cr_assert_not_null(e, "%s", writes[i].root);
-        cr_assert_eq(sr_environment_harmless(e, writes[i].below), writes[i].harmless, "%s %s", writes[i].root, writes[i].below);
+        cr_assert_eq(sr_environment_harmless(e, writes[i].below), writes[i].harmless, "%s %s",
+                     writes[i].root, writes[i].below);
     }
 }
 

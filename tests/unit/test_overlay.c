@@ -12,16 +12,17 @@ static void case_check(const struct overlay_case *c, const char *options)
 {
     struct rig r = rig_case(c->tree, options, c->command);
     cleanup_free char *got = set_text(&r.set);
-    cr_assert_str_eq(got, c->want, "command: %s\n options: %s\n got:  %s\n want: %s", c->command, options, got, c->want);
+    cr_assert_str_eq(got, c->want, "command: %s\n options: %s\n got:  %s\n want: %s", c->command,
+                     options, got, c->want);
     cr_assert_eq(r.set.total, r.set.n);
     rig_down(&r);
 }
 
 static const char *const both[] = { "", "userxattr" };
-#define EACH_CASE(cases)                                                                                               \
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)                                                          \
-        for (size_t k = 0; k < 2; k++)                                                                                 \
-            case_check(&cases[i], both[k])
+#define EACH_CASE(cases)                                                                           \
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)                                      \
+        for (size_t k = 0; k < 2; k++)                                                             \
+    case_check(&cases[i], both[k])
 
 Test(overlay, plain_changes)
 {
@@ -36,7 +37,8 @@ Test(overlay, plain_changes)
         { "mkdir d", "rmdir d", "-d" },
         { "true", "mkdir -p a/b; echo x > a/b/c", "+a +a/b +a/b/c" },
         { "echo a > f", "rm f; mkdir f; echo x > f/x", "!f +f/x" },
-        { "mkdir d; echo a > d/f; mkdir d/e; echo b > d/e/g", "rm -r d; echo file > d", "!d -d/e -d/e/g -d/f" },
+        { "mkdir d; echo a > d/f; mkdir d/e; echo b > d/e/g", "rm -r d; echo file > d",
+          "!d -d/e -d/e/g -d/f" },
         { "ln -s a l", "ln -sf b l", "~l" },
         { "echo a > f", "rm f; ln -s x f", "!f" },
         { "true", "mkfifo p", "+p" },
@@ -66,9 +68,12 @@ Test(overlay, a22_opaque_directory_lists_lost_files)
 {
     static const struct overlay_case cases[] = {
         { "mkdir -p d/e; echo a > d/f; echo b > d/e/g", "rm -r d; mkdir d", "-d/e -d/e/g -d/f" },
-        { "mkdir -p d/e; echo a > d/f; echo b > d/e/g", "rm -r d; mkdir d; echo new > d/n", "-d/e -d/e/g -d/f +d/n" },
-        { "mkdir -p d/e; echo a > d/f; echo b > d/e/g", "rm -r d; mkdir -p d/e; echo other > d/e/g", "~d/e/g -d/f" },
-        { "mkdir -p d/e; echo a > d/f; echo b > d/e/g", "rm -r d; mkdir -p d/e; echo a > d/f; echo b > d/e/g", "" },
+        { "mkdir -p d/e; echo a > d/f; echo b > d/e/g", "rm -r d; mkdir d; echo new > d/n",
+          "-d/e -d/e/g -d/f +d/n" },
+        { "mkdir -p d/e; echo a > d/f; echo b > d/e/g", "rm -r d; mkdir -p d/e; echo other > d/e/g",
+          "~d/e/g -d/f" },
+        { "mkdir -p d/e; echo a > d/f; echo b > d/e/g",
+          "rm -r d; mkdir -p d/e; echo a > d/f; echo b > d/e/g", "" },
         { "mkdir -p d/e; echo b > d/e/g", "rm -r d; mkdir d; echo file > d/e", "!d/e -d/e/g" },
         { "mkdir -p d/e/h; echo b > d/e/h/g", "rm -r d/e; mkdir d/e", "-d/e/h -d/e/h/g" },
     };
@@ -84,18 +89,23 @@ Test(overlay, a22_same_size_and_mtime_but_other_bytes_is_a_change)
     EACH_CASE(cases);
 }
 
-/* Without redirect_dir the rename is EXDEV and mv copies; with it, the upper holds a redirect only. */
+/* Without redirect_dir the rename is EXDEV and mv copies; with it, the upper holds a redirect only.
+ */
 Test(overlay, a22_renamed_directories_are_listed_file_by_file)
 {
     static const struct overlay_case cases[] = {
-        { "mkdir -p d/e; echo a > d/f; echo b > d/e/g", "mv d n", "-d -d/e -d/e/g -d/f +n +n/e +n/e/g +n/f" },
+        { "mkdir -p d/e; echo a > d/f; echo b > d/e/g", "mv d n",
+          "-d -d/e -d/e/g -d/f +n +n/e +n/e/g +n/f" },
         { "mkdir -p p/d q; echo a > p/d/f", "mv p/d q/d", "-p/d -p/d/f +q/d +q/d/f" },
-        { "mkdir -p p/d; echo a > p/d/f", "mv p/d p/n; echo more > p/n/m; rm p/n/f", "-p/d -p/d/f +p/n +p/n/m" },
+        { "mkdir -p p/d; echo a > p/d/f", "mv p/d p/n; echo more > p/n/m; rm p/n/f",
+          "-p/d -p/d/f +p/n +p/n/m" },
         { "mkdir -p a/s b; echo 1 > a/s/x; echo 2 > b/y", "mv a old; mv b a",
           "-a/s -a/s/x +a/y -b -b/y +old +old/s +old/s/x" },
         { "mkdir -p a/s; echo 1 > a/s/x", "mv a n; mv n/s n/t", "-a -a/s -a/s/x +n +n/t +n/t/x" },
-        { "mkdir -p a/s; echo 1 > a/s/x", "mv a n; echo changed > n/s/x", "-a -a/s -a/s/x +n +n/s +n/s/x" },
-        { "mkdir -p a/s; echo 1 > a/s/x", "mv a n; rm -r n/s; mkdir n/s; echo 2 > n/s/z", "-a -a/s -a/s/x +n +n/s +n/s/z" },
+        { "mkdir -p a/s; echo 1 > a/s/x", "mv a n; echo changed > n/s/x",
+          "-a -a/s -a/s/x +n +n/s +n/s/x" },
+        { "mkdir -p a/s; echo 1 > a/s/x", "mv a n; rm -r n/s; mkdir n/s; echo 2 > n/s/z",
+          "-a -a/s -a/s/x +n +n/s +n/s/z" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         case_check(&cases[i], "redirect_dir=on");
@@ -110,7 +120,8 @@ Test(overlay, a_redirect_is_really_there_when_it_is_tested)
     char value[256];
     rig_run(&r, "redirect_dir=on", "mv a n");
     cleanup_free char *moved = sr_asprintf("%s/upper/n", r.dir);
-    cr_assert_gt(getxattr(moved, "trusted.overlay.redirect", value, sizeof value), 0, "%s", strerror(errno));
+    cr_assert_gt(getxattr(moved, "trusted.overlay.redirect", value, sizeof value), 0, "%s",
+                 strerror(errno));
     rig_down(&r);
 }
 
@@ -124,18 +135,23 @@ Test(overlay, metacopy_is_a_mode_change_and_no_lost_content)
     rig_down(&r);
 }
 
-/* In a trusted.* mount the command may write user.overlay.*: it must not be able to hide an edit that way. */
+/* In a trusted.* mount the command may write user.overlay.*: it must not be able to hide an edit
+ * that way. */
 Test(overlay, forged_attributes_hide_nothing)
 {
-    static const char *const attrs[] = { "user.overlay.opaque", "user.overlay.redirect", "user.overlay.whiteout",
-                                         "user.overlay.metacopy", "user.overlay.origin" };
+    static const char *const attrs[] = { "user.overlay.opaque", "user.overlay.redirect",
+                                         "user.overlay.whiteout", "user.overlay.metacopy",
+                                         "user.overlay.origin" };
     static const char *const values[] = { "y", "/other", "d", "x", "" };
     for (size_t a = 0; a < sizeof attrs / sizeof *attrs; a++) {
         for (size_t v = 0; v < sizeof values / sizeof *values; v++) {
-            struct rig r = rig_make("mkdir d other; echo good > d/f; echo o > other/f; echo keep > d/k");
+            struct rig r =
+                rig_make("mkdir d other; echo good > d/f; echo o > other/f; echo keep > d/k");
             rig_run(&r, "", "echo evil > d/f");
-            cleanup_free char *dir = sr_asprintf("%s/upper/d", r.dir), *file = sr_asprintf("%s/f", dir);
-            cr_assert_eq(setxattr(dir, attrs[a], values[v], strlen(values[v]), 0), 0, "%s", strerror(errno));
+            cleanup_free char *dir = sr_asprintf("%s/upper/d", r.dir),
+                              *file = sr_asprintf("%s/f", dir);
+            cr_assert_eq(setxattr(dir, attrs[a], values[v], strlen(values[v]), 0), 0, "%s",
+                         strerror(errno));
             cr_assert_eq(setxattr(file, attrs[a], values[v], strlen(values[v]), 0), 0);
             rig_read(&r);
             rig_classify(&r);
@@ -164,13 +180,17 @@ Test(overlay, attribute_whiteouts_and_x_directories)
 Test(overlay, a24_odd_entries)
 {
     static const struct overlay_case cases[] = {
-        { "true", "mkfifo p; ln -s loop loop; python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'", "+loop +p +s" },
+        { "true",
+          "mkfifo p; ln -s loop loop; python3 -c 'import socket; "
+          "socket.socket(socket.AF_UNIX).bind(\"s\")'",
+          "+loop +p +s" },
         { "mkdir d; echo a > d/f; chmod 000 d", "chmod 755 d; echo b > d/g; chmod 000 d", "+d/g" },
         { "mkdir d; echo a > d/f; chmod 555 d", "echo bb > d/f", "~d/f" },
         { "echo a > \"$(printf 'new\\nline')\"", "rm new*", "-new\nline" },
         { "echo a > \"$(printf 'bad\\377byte')\"", "rm bad*", "-bad\377byte" },
         { "truncate -s 3T sparse", "chmod 600 sparse", "%sparse" },
-        { "truncate -s 3T sparse", "printf x | dd of=sparse bs=1 seek=2000000000000 conv=notrunc status=none", "~sparse" },
+        { "truncate -s 3T sparse",
+          "printf x | dd of=sparse bs=1 seek=2000000000000 conv=notrunc status=none", "~sparse" },
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         case_check(&cases[i], "metacopy=on,redirect_dir=on");
@@ -178,20 +198,23 @@ Test(overlay, a24_odd_entries)
 
 Test(overlay, a24_deeper_than_path_max)
 {
-    struct rig r = rig_case("python3 -c \"\nimport os\nfor i in range(1200):\n os.mkdir('ddd'); os.chdir('ddd')\nopen('f','w')\"", "",
-                            "rm -r ddd");
+    struct rig r = rig_case("python3 -c \"\nimport os\nfor i in range(1200):\n os.mkdir('ddd'); "
+                            "os.chdir('ddd')\nopen('f','w')\"",
+                            "", "rm -r ddd");
     cr_assert_eq(r.set.n, 1201);
     cr_assert_eq(r.set.v[0].kind, SR_CHANGE_DELETED);
     rig_down(&r);
     r = rig_case("true", "",
-                 "python3 -c \"\nimport os\nfor i in range(1200):\n os.mkdir('ddd'); os.chdir('ddd')\nopen('f','w')\"");
+                 "python3 -c \"\nimport os\nfor i in range(1200):\n os.mkdir('ddd'); "
+                 "os.chdir('ddd')\nopen('f','w')\"");
     cr_assert_eq(r.set.n, 1201);
     rig_down(&r);
 }
 
 Test(overlay, counts_stay_whole_beyond_the_list)
 {
-    struct rig r = rig_make("python3 -c \"\nimport os\nfor d in range(3):\n os.mkdir(str(d))\n for i in range(70000):\n  open('%d/%d' % (d, i), 'w').close()\"");
+    struct rig r = rig_make("python3 -c \"\nimport os\nfor d in range(3):\n os.mkdir(str(d))\n for "
+                            "i in range(70000):\n  open('%d/%d' % (d, i), 'w').close()\"");
     rig_sh(&r, "upper", "mknod 0 c 0 0; mknod 1 c 0 0; mknod 2 c 0 0");
     rig_read(&r);
     rig_classify(&r);

@@ -93,7 +93,8 @@ Test(preflight, a27_dangling_interpreter_names_both_sides)
     pf_venv("tree/.venv", "--symlinks");
     pf_link("tree/.venv/bin/python3", "/opt/py/3.11.16/bin/python3.11");
     run_as(pf_system_version());
-    const struct sr_finding *f = pf_expect_one("env.mismatch.interpreter_missing", ".venv/bin/python");
+    const struct sr_finding *f =
+        pf_expect_one("env.mismatch.interpreter_missing", ".venv/bin/python");
     contains(f->expected, "python -> python3 -> /opt/py/3.11.16/bin/python3.11");
     contains(f->expected, pf_system_version());
     contains(f->found, "no /opt/py/3.11.16/bin/python3.11 inside");
@@ -109,8 +110,10 @@ Test(preflight, a27_an_interpreter_outside_is_a_mounts_line_away)
     other_python("versions/3.11.7/bin/python3.11");
     pf_link("tree/.venv/bin/python3", pf_path("versions/3.11.7/bin/python3.11"));
     run_as(pf_system_version());
-    const struct sr_finding *f = pf_expect_one("env.mismatch.interpreter_missing", ".venv/bin/python");
-    cleanup_free char *line = sr_asprintf("\"mounts\": [{\"source\":\"%s\",\"readonly\":true}]", pf_path("versions/3.11.7"));
+    const struct sr_finding *f =
+        pf_expect_one("env.mismatch.interpreter_missing", ".venv/bin/python");
+    cleanup_free char *line = sr_asprintf("\"mounts\": [{\"source\":\"%s\",\"readonly\":true}]",
+                                          pf_path("versions/3.11.7"));
     contains(f->remedy, line);
 
     /* and with that line it is healthy */
@@ -129,11 +132,12 @@ Test(preflight, a27_every_hop_of_an_alias_chain_must_exist_inside)
     pf_link("tree/.venv/bin/python3", pf_path("py/cpython-3.14/bin/python3"));
     pf_mount(pf_path("py/cpython-3.14.5"), pf_path("py/cpython-3.14.5"));
     run_as(pf_system_version());
-    const struct sr_finding *f = pf_expect_one("env.mismatch.interpreter_missing", ".venv/bin/python");
+    const struct sr_finding *f =
+        pf_expect_one("env.mismatch.interpreter_missing", ".venv/bin/python");
     cleanup_free char *hop = sr_asprintf("%s does not exist there", pf_path("py/cpython-3.14"));
     contains(f->found, hop);
-    cleanup_free char *line = sr_asprintf("{\"source\":\"%s\",\"target\":\"%s\",\"readonly\":true}", pf_path("py/cpython-3.14.5"),
-                                          pf_path("py/cpython-3.14"));
+    cleanup_free char *line = sr_asprintf("{\"source\":\"%s\",\"target\":\"%s\",\"readonly\":true}",
+                                          pf_path("py/cpython-3.14.5"), pf_path("py/cpython-3.14"));
     contains(f->remedy, line);
 
     pf_mount(pf_path("py/cpython-3.14.5"), pf_path("py/cpython-3.14"));
@@ -153,7 +157,8 @@ Test(preflight, a27_what_cannot_be_run_inside_is_missing)
 {
     pf_venv("tree/.venv", "--symlinks");
     run_as(NULL);
-    const struct sr_finding *f = pf_expect_one("env.mismatch.interpreter_missing", ".venv/bin/python");
+    const struct sr_finding *f =
+        pf_expect_one("env.mismatch.interpreter_missing", ".venv/bin/python");
     contains(f->text, "cannot be run inside");
     cr_expect_eq(fake.calls, 1);
 
@@ -188,24 +193,29 @@ Test(preflight, a27_another_minor_version)
 {
     pf_venv("tree/.venv", "--symlinks");
     run_as(next_version(1));
-    const struct sr_finding *f = pf_expect_one("env.mismatch.interpreter_minor", ".venv/bin/python");
+    const struct sr_finding *f =
+        pf_expect_one("env.mismatch.interpreter_minor", ".venv/bin/python");
     contains(f->expected, versioned());
     contains(f->found, next_version(1));
 }
 
 Test(preflight, a27_another_patch_version_in_each_spelling)
 {
-    static const char *const spellings[] = { "version = %s\n", "version_info = %s\n", "version_info = %s.final.0\n",
-                                             "home = /usr/bin\r\nVersion=%s\r\n", "version = 3\nversion_info =   %s  \n" };
+    static const char *const spellings[] = { "version = %s\n", "version_info = %s\n",
+                                             "version_info = %s.final.0\n",
+                                             "home = /usr/bin\r\nVersion=%s\r\n",
+                                             "version = 3\nversion_info =   %s  \n" };
     pf_venv("tree/.venv", "--symlinks");
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
         char format[128], *at = strstr(spellings[i], "%s");
-        snprintf(format, sizeof format, "%.*s%s%s", (int)(at - spellings[i]), spellings[i], pf_system_version(), at + 2);
+        snprintf(format, sizeof format, "%.*s%s%s", (int)(at - spellings[i]), spellings[i],
+                 pf_system_version(), at + 2);
         pf_text("tree/.venv/pyvenv.cfg", 0644, "%s", format);
         run_as(pf_system_version());
         pf_expect_none();
         run_as(next_version(2));
-        const struct sr_finding *f = pf_expect_one("env.mismatch.interpreter_patch", ".venv/bin/python");
+        const struct sr_finding *f =
+            pf_expect_one("env.mismatch.interpreter_patch", ".venv/bin/python");
         contains(f->expected, pf_system_version());
         contains(f->found, next_version(2));
     }
@@ -216,7 +226,8 @@ Test(preflight, a27_edited_version_against_the_real_interpreter)
     pf_venv("tree/.venv", "--symlinks");
     pf_text("tree/.venv/pyvenv.cfg", 0644, "home = /usr/bin\nversion_info = %s\n", next_version(2));
     pf_run(pf_real_version, NULL);
-    const struct sr_finding *f = pf_expect_one("env.mismatch.interpreter_patch", ".venv/bin/python");
+    const struct sr_finding *f =
+        pf_expect_one("env.mismatch.interpreter_patch", ".venv/bin/python");
     contains(f->found, pf_system_version());
 }
 
@@ -276,15 +287,19 @@ Test(preflight, a27_activate_alone_tells_a_moved_environment)
     pf_remove("tree/.venv/bin/tool");
     run_as(pf_system_version());
     pf_expect_none();
-    static const char *const spellings[] = { "VIRTUAL_ENV=\"/old/tree/.venv\"\n", "deactivate () {\n}\nVIRTUAL_ENV='/old/tree/.venv'\n",
-                                             "if true ; then\n    export VIRTUAL_ENV=/old/tree/.venv\nfi\n" };
+    static const char *const spellings[] = {
+        "VIRTUAL_ENV=\"/old/tree/.venv\"\n", "deactivate () {\n}\nVIRTUAL_ENV='/old/tree/.venv'\n",
+        "if true ; then\n    export VIRTUAL_ENV=/old/tree/.venv\nfi\n"
+    };
     for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
         pf_text("tree/.venv/bin/activate", 0644, "%s", spellings[i]);
         run_as(pf_system_version());
-        contains(pf_expect_one("env.mismatch.moved", ".venv/bin/activate")->expected, "/old/tree/.venv");
+        contains(pf_expect_one("env.mismatch.moved", ".venv/bin/activate")->expected,
+                 "/old/tree/.venv");
     }
     /* computed when sourced: it moves along */
-    pf_text("tree/.venv/bin/activate", 0644, "VIRTUAL_ENV=\"$(cd \"$(dirname \"$0\")\" && pwd)\"\n");
+    pf_text("tree/.venv/bin/activate", 0644,
+            "VIRTUAL_ENV=\"$(cd \"$(dirname \"$0\")\" && pwd)\"\n");
     run_as(pf_system_version());
     pf_expect_none();
 }
@@ -322,10 +337,12 @@ Test(preflight, a27_a_first_line_that_leads_nowhere)
 Test(preflight, a27_a_path_with_blanks_stands_in_the_second_line)
 {
     pf_venv("tree/.venv", "--symlinks");
-    pf_text("tree/.venv/bin/tool", 0755, "#!/bin/sh\n'''exec' \"/old place/.venv/bin/python3\" \"$0\" \"$@\"\n' '''\n");
+    pf_text("tree/.venv/bin/tool", 0755,
+            "#!/bin/sh\n'''exec' \"/old place/.venv/bin/python3\" \"$0\" \"$@\"\n' '''\n");
     run_as(pf_system_version());
     contains(pf_expect_one("env.mismatch.moved", ".venv/bin")->expected, "/old place/.venv");
-    pf_text("tree/.venv/bin/tool", 0755, "#!/bin/sh\n'''exec' %s/bin/python3 \"$0\" \"$@\"\n' '''\n", pf_path("tree/.venv"));
+    pf_text("tree/.venv/bin/tool", 0755,
+            "#!/bin/sh\n'''exec' %s/bin/python3 \"$0\" \"$@\"\n' '''\n", pf_path("tree/.venv"));
     run_as(pf_system_version());
     pf_expect_none();
 }
@@ -341,7 +358,8 @@ Test(preflight, a27_a_dangling_interpreter_is_not_said_again_for_each_script)
 Test(preflight, a27_an_editable_install_from_outside)
 {
     pf_venv("tree/.venv", "--symlinks");
-    cleanup_free char *pth = sr_asprintf("tree/.venv/lib/%s/site-packages/__editable__.lib.pth", versioned());
+    cleanup_free char *pth =
+        sr_asprintf("tree/.venv/lib/%s/site-packages/__editable__.lib.pth", versioned());
     pf_text("library/src/lib.py", 0644, "\n");
     pf_text(pth, 0644, "import sys\n%s\n/never/was/here\n", pf_tree);
     run_as(pf_system_version());
@@ -399,7 +417,8 @@ Test(preflight, a27_findings_as_json)
     pf_venv("tree/.venv", "--symlinks");
     pf_link("tree/.venv/bin/python3", "/opt/gone/python3");
     run_as(pf_system_version());
-    const struct sr_finding *f = pf_expect_one("env.mismatch.interpreter_missing", ".venv/bin/python");
+    const struct sr_finding *f =
+        pf_expect_one("env.mismatch.interpreter_missing", ".venv/bin/python");
     cleanup_json cJSON *array = sr_findings_json(&pf_found);
     cr_assert_eq(cJSON_GetArraySize(array), 1);
     const cJSON *o = cJSON_GetArrayItem(array, 0);
@@ -432,5 +451,6 @@ Test(preflight, a27_looking_changes_nothing)
     cr_assert_eq(stat(pf_path("tree/.venv/bin"), &before), 0);
     run_as(pf_system_version());
     cr_assert_eq(stat(pf_path("tree/.venv/bin"), &after), 0);
-    cr_expect(before.st_mtim.tv_nsec == after.st_mtim.tv_nsec && before.st_ctim.tv_nsec == after.st_ctim.tv_nsec);
+    cr_expect(before.st_mtim.tv_nsec == after.st_mtim.tv_nsec &&
+              before.st_ctim.tv_nsec == after.st_ctim.tv_nsec);
 }

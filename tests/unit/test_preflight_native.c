@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Compiled parts of environments for other machines and libcs, node_modules, and trees that mean harm. */
+/* Compiled parts of environments for other machines and libcs, node_modules, and trees that mean
+ * harm. */
 #include "preflight_fixture.h"
 
 #include "base/mem.h"
@@ -54,6 +55,11 @@ static const char *other_libc(void)
     return shell().libc == ELF_LIBC_MUSL ? "libc.so.6" : "libc.musl-x86_64.so.1";
 }
 
+static const char *this_libc(void)
+{
+    return shell().libc == ELF_LIBC_MUSL ? "libc.musl-x86_64.so.1" : "libc.so.6";
+}
+
 static void write_elf(const char *path, unsigned machine, const char *interp, const char *needed)
 {
     pf_write(path, image, pf_elf(image, machine, interp, needed), 0755);
@@ -64,7 +70,8 @@ static const char *library(const char *name)
     unsigned major, minor;
     static char path[256];
     cr_assert_eq(sscanf(pf_system_version(), "%u.%u", &major, &minor), 2);
-    snprintf(path, sizeof path, "tree/.venv/lib/python%u.%u/site-packages/pkg/%s", major, minor, name);
+    snprintf(path, sizeof path, "tree/.venv/lib/python%u.%u/site-packages/pkg/%s", major, minor,
+             name);
     return path;
 }
 
@@ -108,7 +115,8 @@ Test(preflight_native, a27_damaged_headers_are_no_elf)
     size_t n = pf_elf(image, EM_X86_64, "/lib64/ld-linux-x86-64.so.2", "libc.so.6");
     cr_expect_eq(elf_read_bytes(image, 3, &e), -1);
     for (size_t cut = 0; cut < n; cut++) {
-        unsigned char *copy = sr_malloc(cut + 1); /* of its exact size, so that a sanitizer sees a read past it */
+        unsigned char *copy =
+            sr_malloc(cut + 1); /* of its exact size, so that a sanitizer sees a read past it */
         memcpy(copy, image, cut);
         if (cut < 300)
             cr_expect_eq(elf_read_bytes(copy, cut, &e), -1, "cut at %zu", cut);
@@ -151,17 +159,33 @@ Test(preflight_native, a27_an_interpreter_whose_loader_is_not_there)
 
 Test(preflight_native, a27_extension_modules_for_another_machine_or_libc)
 {
+    static const char *const names[] = { "fast.cpython-311-x86_64-linux-gnu.so", "fast.abi3.so" };
     pf_venv("tree/.venv", "--symlinks");
-    write_elf(library("good.so"), this_machine(), NULL, shell().libc == ELF_LIBC_MUSL ? "libc.musl-x86_64.so.1" : "libc.so.6");
+    write_elf(library("good.so"), this_machine(), NULL, this_libc());
     pf_text(library("text.so"), 0644, "/* a linker script */\n");
     run_as(pf_system_version());
     pf_expect_none();
-    write_elf(library("fast.so"), this_machine(), NULL, other_libc());
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        write_elf(library(names[i]), this_machine(), NULL, other_libc());
+        run_as(pf_system_version());
+        pf_expect_one("env.mismatch.libc", library(names[i]) + strlen("tree/"));
+        write_elf(library(names[i]), other_machine(), NULL, this_libc());
+        run_as(pf_system_version());
+        pf_expect_one("env.mismatch.arch", library(names[i]) + strlen("tree/"));
+        pf_remove(library(names[i]));
+    }
+}
+
+/* A debugger ships helpers for every machine it can attach on. */
+Test(preflight_native, a27_a_foreign_library_among_fitting_ones_is_data)
+{
+    pf_venv("tree/.venv", "--symlinks");
+    write_elf(library("attach_other.so"), other_machine(), NULL, this_libc());
     run_as(pf_system_version());
-    pf_expect_one("env.mismatch.libc", library("fast.so") + strlen("tree/"));
-    write_elf(library("fast.so"), other_machine(), NULL, "libc.so.6");
+    pf_expect_one("env.mismatch.arch", library("attach_other.so") + strlen("tree/"));
+    write_elf(library("attach_this.so"), this_machine(), NULL, this_libc());
     run_as(pf_system_version());
-    pf_expect_one("env.mismatch.arch", library("fast.so") + strlen("tree/"));
+    pf_expect_none();
 }
 
 /* ---- node_modules ---- */
@@ -191,13 +215,17 @@ Test(preflight_native, a27_node_packages_for_another_platform)
     pf_text("tree/node_modules/is-linux-tools/package.json", 0644, "{}\n");
     run_as(NULL);
     pf_expect_one("env.mismatch.arch", "node_modules/@esbuild/darwin-arm64");
-    pf_text(arm ? "tree/node_modules/@esbuild/linux-arm64/package.json" : "tree/node_modules/@esbuild/linux-x64/package.json", 0644, "{}\n");
+    pf_text(arm ? "tree/node_modules/@esbuild/linux-arm64/package.json"
+                : "tree/node_modules/@esbuild/linux-x64/package.json",
+            0644, "{}\n");
     run_as(NULL);
     pf_expect_none();
 
     bool musl = shell().libc == ELF_LIBC_MUSL;
-    cleanup_free char *wrong = sr_asprintf("node_modules/@rollup/rollup-linux-%s-%s", arm ? "arm64" : "x64", musl ? "gnu" : "musl");
-    cleanup_free char *right = sr_asprintf("node_modules/@rollup/rollup-linux-%s-%s", arm ? "arm64" : "x64", musl ? "musl" : "gnu");
+    cleanup_free char *wrong = sr_asprintf("node_modules/@rollup/rollup-linux-%s-%s",
+                                           arm ? "arm64" : "x64", musl ? "gnu" : "musl");
+    cleanup_free char *right = sr_asprintf("node_modules/@rollup/rollup-linux-%s-%s",
+                                           arm ? "arm64" : "x64", musl ? "musl" : "gnu");
     cleanup_free char *file = sr_asprintf("tree/%s/package.json", wrong);
     pf_text(file, 0644, "{}\n");
     run_as(NULL);
@@ -221,16 +249,20 @@ Test(preflight_native, a27_what_node_gyp_built_elsewhere)
 
 Test(preflight_native, a27_pnpms_store_at_another_path)
 {
-    char *pnpm[] = { (char[]){ "/usr/bin/pnpm" }, (char[]){ "test" }, NULL }, *vitest[] = { (char[]){ "vitest" }, NULL };
+    char *pnpm[] = { (char[]){ "/usr/bin/pnpm" }, (char[]){ "test" }, NULL },
+         *vitest[] = { (char[]){ "vitest" }, NULL };
     pf_text("tree/node_modules/x/index.js", 0644, "\n");
-    pf_text("tree/node_modules/.modules.yaml", 0644, "layoutVersion: 5\nstoreDir: /nowhere/store/v3\nx: y\n");
+    pf_text("tree/node_modules/.modules.yaml", 0644,
+            "layoutVersion: 5\nstoreDir: /nowhere/store/v3\nx: y\n");
     pf_plan.command = (struct sr_strv){ vitest, 1 };
     run_as(NULL);
     pf_expect_none();
     pf_plan.command = (struct sr_strv){ pnpm, 2 };
     run_as(NULL);
-    cr_expect_str_eq(pf_expect_one("env.mismatch.moved", "node_modules/.modules.yaml")->expected, "/nowhere/store/v3 (storeDir)");
-    pf_text("tree/node_modules/.modules.yaml", 0644, "{\n  \"storeDir\": \"%s\",\n  \"x\": 1 }\n", pf_path("tree/store"));
+    cr_expect_str_eq(pf_expect_one("env.mismatch.moved", "node_modules/.modules.yaml")->expected,
+                     "/nowhere/store/v3 (storeDir)");
+    pf_text("tree/node_modules/.modules.yaml", 0644, "{\n  \"storeDir\": \"%s\",\n  \"x\": 1 }\n",
+            pf_path("tree/store"));
     run_as(NULL);
     pf_expect_one("env.mismatch.moved", "node_modules/.modules.yaml");
     cr_assert_eq(mkdir(pf_path("tree/store"), 0755), 0);
@@ -243,8 +275,13 @@ Test(preflight_native, a27_pnpms_store_at_another_path)
 Test(preflight_native, a27_fifos_are_not_waited_for, .timeout = 20)
 {
     pf_venv("tree/.venv", "--symlinks");
-    const char *const fifos[] = { "tree/.venv/pyvenv.cfg", "tree/.venv/bin/tool", "tree/.venv/bin/activate", library("x.so"),
-                                  library("x.pth"), "tree/package.json", "tree/node_modules/.modules.yaml" };
+    const char *const fifos[] = { "tree/.venv/pyvenv.cfg",
+                                  "tree/.venv/bin/tool",
+                                  "tree/.venv/bin/activate",
+                                  library("x.so"),
+                                  library("x.pth"),
+                                  "tree/package.json",
+                                  "tree/node_modules/.modules.yaml" };
     char *pnpm[] = { (char[]){ "pnpm" }, NULL };
     pf_plan.command = (struct sr_strv){ pnpm, 1 };
     for (size_t i = 0; i < sizeof fifos / sizeof *fifos; i++) {
@@ -270,7 +307,8 @@ Test(preflight_native, a27_loops_of_links_end, .timeout = 20)
     pf_link("tree/venv", "venv");
     run_as(pf_system_version());
     for (size_t i = 0; i < pf_found.n; i++)
-        cr_expect_str_eq(pf_found.v[i].code, "env.mismatch.interpreter_missing", "%s", pf_found.v[i].text);
+        cr_expect_str_eq(pf_found.v[i].code, "env.mismatch.interpreter_missing", "%s",
+                         pf_found.v[i].text);
     cr_expect_geq(pf_found.n, 2);
     cr_expect(strstr(pf_found.v[0].found, "loop of links"), "%s", pf_found.v[0].found);
 }
@@ -278,7 +316,8 @@ Test(preflight_native, a27_loops_of_links_end, .timeout = 20)
 Test(preflight_native, a27_huge_files_are_not_read, .timeout = 20)
 {
     pf_venv("tree/.venv", "--symlinks");
-    const char *const huge[] = { "tree/.venv/pyvenv.cfg", "tree/.venv/bin/tool", "tree/.venv/bin/activate", library("x.so") };
+    const char *const huge[] = { "tree/.venv/pyvenv.cfg", "tree/.venv/bin/tool",
+                                 "tree/.venv/bin/activate", library("x.so") };
     for (size_t i = 0; i < sizeof huge / sizeof *huge; i++) {
         pf_text(huge[i], 0755, "x");
         cr_assert_eq(truncate(pf_path(huge[i]), (off_t)1 << 40), 0, "%s", huge[i]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* SHA-256: the standard's vectors, every split, and the CPU's code held against the portable one. */
+/* SHA-256: the standard's vectors, every split, and the CPU's code held against the portable one.
+ */
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/sha256_hw.h"
@@ -18,7 +19,8 @@ static const struct {
     { "abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
     { "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq",
       "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
-    { "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrs"
+    { "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmno"
+      "pqrs"
       "mnopqrstnopqrstu",
       "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
 };
@@ -104,7 +106,8 @@ Test(sha256, every_split_is_the_same_digest)
     }
 }
 
-/* On a CPU without the instructions there is nothing to hold against; the other tests then cover the only code. */
+/* On a CPU without the instructions there is nothing to hold against; the other tests then cover
+ * the only code. */
 Test(sha256, hardware_transform_equals_the_portable_one)
 {
     sr_sha256_fn *hw = sr_sha256_hardware();

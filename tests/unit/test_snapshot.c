@@ -11,7 +11,9 @@
 
 static struct sr_manifest *take(struct rig *r, int index_dirfd)
 {
-    struct sr_snapshot_options o = { .content = true, .index_dirfd = index_dirfd, .index_name = "index" };
+    struct sr_snapshot_options o = { .content = true,
+                                     .index_dirfd = index_dirfd,
+                                     .index_name = "index" };
     struct sr_manifest *m = NULL;
     cr_assert_eq(sr_snapshot(r->lower_fd, &o, &m, &r->err), 0, "%s %s", r->err.code, r->err.text);
     return m;
@@ -38,7 +40,8 @@ static const struct {
     { "mkdir d; echo a > d/f", "rm -r d; echo x > d", "!d -d/f" },
     { "echo x > d", "rm d; mkdir d; echo a > d/f", "!d +d/f" },
     { "ln -s a l", "ln -sf b l", "~l" },
-    { "mkdir a; echo x > a/f; echo y > a-b; echo z > a.c", "echo 1 > a/f; echo 1 > a-b; rm a.c", "~a-b -a.c ~a/f" },
+    { "mkdir a; echo x > a/f; echo y > a-b; echo z > a.c", "echo 1 > a/f; echo 1 > a-b; rm a.c",
+      "~a-b -a.c ~a/f" },
     { "echo a > \"$(printf 'n\\nl')\"", "rm n*", "-n\nl" },
     { "echo a > \"$(printf 'b\\377d')\"", "rm b*", "-b\377d" },
     { "echo a > f; ln f g", "echo b > g", "~f ~g" },
@@ -56,7 +59,8 @@ Test(snapshot, what_changed_between_two)
         sr_manifest_root(a, one);
         sr_manifest_root(b, two);
         cr_assert_str_eq(got, cases[i].want, "%s: %s", cases[i].command, got);
-        cr_assert_eq(strcmp(one, two) == 0, *cases[i].want == '\0', "the digest of the whole agrees");
+        cr_assert_eq(strcmp(one, two) == 0, *cases[i].want == '\0',
+                     "the digest of the whole agrees");
         sr_manifest_free(a);
         sr_manifest_free(b);
         rig_down(&r);
@@ -99,8 +103,11 @@ Test(snapshot, names_cannot_forge_lines)
 
 Test(snapshot, a24_odd_entries_neither_hang_nor_fail)
 {
-    struct rig r = rig_make("mkfifo p; mkfifo wr; ln -s p lp; ln -s loop loop; truncate -s 3T sparse; mkdir z; chmod 000 z; mkdir v; touch v/f; chmod 555 v;"
-                            "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'; mknod c c 1 5; mknod b b 7 99; touch f; ln f g; chmod 0 f");
+    struct rig r =
+        rig_make("mkfifo p; mkfifo wr; ln -s p lp; ln -s loop loop; truncate -s 3T sparse; mkdir "
+                 "z; chmod 000 z; mkdir v; touch v/f; chmod 555 v;"
+                 "python3 -c 'import socket; socket.socket(socket.AF_UNIX).bind(\"s\")'; mknod c c "
+                 "1 5; mknod b b 7 99; touch f; ln f g; chmod 0 f");
     struct timespec t0, t1;
     clock_gettime(CLOCK_MONOTONIC, &t0);
     struct sr_manifest *m = take(&r, -1);
@@ -117,7 +124,8 @@ Test(snapshot, a24_a_written_byte_in_a_sparse_terabyte_is_seen)
     struct sr_manifest *a = take(&r, -1);
     rig_sh(&r, "lower", "printf x | dd of=sparse bs=1 seek=2000000000000 conv=notrunc status=none");
     struct sr_manifest *b = take(&r, -1);
-    rig_sh(&r, "lower", "dd if=/dev/zero of=sparse bs=1 count=1 seek=2000000000000 conv=notrunc status=none");
+    rig_sh(&r, "lower",
+           "dd if=/dev/zero of=sparse bs=1 count=1 seek=2000000000000 conv=notrunc status=none");
     struct sr_manifest *c = take(&r, -1);
     cleanup_free char *ab = diff_text(&r, a, b);
     cr_assert_str_eq(ab, "~sparse");
@@ -132,7 +140,8 @@ Test(snapshot, a24_a_written_byte_in_a_sparse_terabyte_is_seen)
 
 Test(snapshot, a24_deeper_than_path_max_with_few_descriptors)
 {
-    struct rig r = rig_make("python3 -c \"\nimport os\nfor i in range(3000):\n os.mkdir('deep'); os.chdir('deep')\nopen('f','w')\"");
+    struct rig r = rig_make("python3 -c \"\nimport os\nfor i in range(3000):\n os.mkdir('deep'); "
+                            "os.chdir('deep')\nopen('f','w')\"");
     struct rlimit few = { 16, 16 };
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
     struct sr_manifest *m = take(&r, -1);
@@ -143,7 +152,8 @@ Test(snapshot, a24_deeper_than_path_max_with_few_descriptors)
 
 Test(snapshot, too_deep_is_an_answer)
 {
-    struct rig r = rig_make("python3 -c \"\nimport os\nfor i in range(8200):\n os.mkdir('d'); os.chdir('d')\"");
+    struct rig r = rig_make(
+        "python3 -c \"\nimport os\nfor i in range(8200):\n os.mkdir('d'); os.chdir('d')\"");
     struct sr_snapshot_options o = { .content = false, .index_dirfd = -1 };
     struct sr_manifest *m = NULL;
     cr_assert_eq(sr_snapshot(r.lower_fd, &o, &m, &r.err), -1);

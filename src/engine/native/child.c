@@ -23,6 +23,17 @@ static int step_limits(struct native *n, struct sr_error *err)
     return 0;
 }
 
+/* SIGKILL when the supervisor dies; and at once when it has died already, which its end of the socket shows. */
+static int tie_to_supervisor(const struct native *n, struct sr_error *err)
+{
+    struct pollfd sock = { .fd = n->sock, .events = POLLIN };
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
+        return sr_error_sys(err, "engine.unavailable.identity", "cannot tie the check to its supervisor");
+    if (poll(&sock, 1, 0) < 0 || (sock.revents & (POLLHUP | POLLERR)))
+        return sr_error_set(err, "engine.broken", "the supervisor went away during set-up");
+    return 0;
+}
+
 static int step_identity(struct native *n, struct sr_error *err)
 {
     if (native_identity_enter(&n->id, err) < 0)
@@ -30,10 +41,7 @@ static int step_identity(struct native *n, struct sr_error *err)
     /* not dumpable: nothing inside can open our descriptors or memory through /proc/1 (CVE-2016-9962, CVE-2019-5736) */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0)
         return sr_error_sys(err, "engine.unavailable.identity", "cannot make the init of the check undumpable");
-    /* set after the change of identity, which clears it (prctl(2)); the poll on the socket covers the gap before */
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-        return sr_error_sys(err, "engine.unavailable.identity", "cannot tie the check to its supervisor");
-    return 0;
+    return tie_to_supervisor(n, err); /* again: the change of identity undid it (prctl(2)) */
 }
 
 static int step_filter(struct native *n, struct sr_error *err)
@@ -193,6 +201,8 @@ void native_child(struct native *n)
         sr_error_sys(&m.err, "engine.unavailable.cgroup_namespace", "cannot create a cgroup namespace");
     else if (keep_only(n) < 0)
         sr_error_sys(&m.err, "engine.broken", "cannot arrange the descriptors of the check's init");
+    else if (tie_to_supervisor(n, &m.err) < 0)
+        _exit(1);
     if (sr_error_is_set(&m.err)) {
         native_send(n->sock, &m, NULL, 0);
         _exit(1);

@@ -86,10 +86,11 @@ static void explain(const char *path, int error, struct native_msg *m)
     }
 }
 
-static bool is_there(const char *path)
+/* A directory of the name is passed over on PATH, as a shell does, and is what was named when the command has a slash. */
+static bool is_there(const char *path, bool named)
 {
     struct stat st;
-    return stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+    return stat(path, &st) == 0 && (named || !S_ISDIR(st.st_mode));
 }
 
 /* As execvpe(3), but every place looked at is remembered and a found file's failure ends the search, as in a shell. */
@@ -99,7 +100,7 @@ static void search(const struct sr_plan *p, char **env, struct native_msg *m)
     cleanup_buf struct sr_buf looked = SR_BUF(1024);
     if (strchr(name, '/')) {
         execve(name, p->command.v, env);
-        if (is_there(name)) {
+        if (is_there(name, true)) {
             explain(name, errno, m);
             return;
         }
@@ -109,7 +110,7 @@ static void search(const struct sr_plan *p, char **env, struct native_msg *m)
     for (const char *at = path ? path : ""; *at;) {
         size_t len = strcspn(at, ":");
         cleanup_free char *full = sr_asprintf("%.*s/%s", (int)len, at, name);
-        if (len && is_there(full)) {
+        if (len && is_there(full, false)) {
             execve(full, p->command.v, env);
             explain(full, errno, m);
             return;

@@ -38,14 +38,6 @@ static int bind_path(struct native *n, const char *path, bool dir, struct sr_err
     return native_attach(n->root_fd, mnt, path, dir, err);
 }
 
-static int view_path(struct native *n, const char *path, unsigned serial, struct sr_error *err)
-{
-    cleanup_fd int mnt = -1;
-    if (native_view_mount(n, path, serial, &mnt, err) < 0)
-        return -1;
-    return native_attach(n->root_fd, mnt, path, true, err);
-}
-
 int step_host_paths(struct native *n, struct sr_error *err)
 {
     for (size_t i = 0; i < sr_host_paths_n; i++) {
@@ -60,7 +52,7 @@ int step_host_paths(struct native *n, struct sr_error *err)
         if (S_ISLNK(st.st_mode))
             done = copy_link(n, p->path, err);
         else if (S_ISDIR(st.st_mode) && p->kind == SR_HOST_OPT)
-            done = view_path(n, p->path, 1000 + (unsigned)i, err);
+            done = native_attach_view(n, p->path, p->path, err);
         else if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))
             done = bind_path(n, p->path, S_ISDIR(st.st_mode), err);
         else

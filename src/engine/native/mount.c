@@ -140,7 +140,7 @@ int native_overlay(struct native *n, const char *lower, bool writable, int *ret_
     return 0;
 }
 
-int native_view_mount(struct native *n, const char *source, unsigned serial, int *ret_fd, struct sr_error *err)
+int native_view_mount(struct native *n, const char *source, int *ret_fd, struct sr_error *err)
 {
     /*
      * connect(2) ignores that a mount is read-only: a host daemon's socket below it would answer. An overlay gives every
@@ -157,11 +157,73 @@ int native_view_mount(struct native *n, const char *source, unsigned serial, int
         if (native_clone_mount(AT_FDCWD, source, false, attr, -1, &clone, err) < 0)
             return -1;
     }
-    snprintf(name, sizeof name, "v%u", serial);
-    snprintf(lowers, sizeof lowers, "v%u:empty", serial);
+    snprintf(name, sizeof name, "v%u", n->views++);
+    snprintf(lowers, sizeof lowers, "%s:empty", name);
     if (native_attach(n->scratch_fd, clone, name, true, err) < 0)
         return -1;
     if (native_overlay(n, lowers, false, ret_fd, err) < 0)
         return sr_error_wrap(err, "making a view of %s", source);
+    return 0;
+}
+
+static int attach_one_view(struct native *n, const char *source, const char *target, struct sr_error *err)
+{
+    struct stat st;
+    cleanup_fd int mnt = -1;
+    if (stat(source, &st) < 0)
+        return sr_error_sys(err, "plan.mount", "cannot mount %s", source);
+    bool dir = S_ISDIR(st.st_mode);
+    if (!dir && !S_ISREG(st.st_mode))
+        return sr_error_set(err, "plan.mount", "cannot mount %s: it is neither a directory nor a regular file", source);
+    uint64_t attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+    int made = dir ? native_view_mount(n, source, &mnt, err) : native_clone_mount(AT_FDCWD, source, false, attr, n->id.userns_fd, &mnt, err);
+    return made < 0 ? -1 : native_attach(n->root_fd, mnt, target, dir, err);
+}
+
+int native_attach_view(struct native *n, const char *source, const char *target, struct sr_error *err)
+{
+    cleanup_strv struct sr_strv below = { 0 };
+    if (attach_one_view(n, source, target, err) < 0 || native_submounts(source, &below, err) < 0)
+        return -1;
+    /* an overlay shows what lies under the mounts of its lower, so each gets a view of its own on top */
+    for (size_t i = 0; i < below.n; i++) {
+        cleanup_free char *at = sr_asprintf("%s%s", target, below.v[i] + strlen(source));
+        if (attach_one_view(n, below.v[i], at, err) < 0)
+            return sr_error_wrap(err, "mounting %s below %s", below.v[i], source);
+    }
+    return 0;
+}
+
+/* mountinfo spells blanks and backslashes of a path as \ooo (proc(5)). */
+static void unescape(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from; to++)
+        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
+            *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+            from += 4;
+        } else {
+            *to = *from++;
+        }
+    *to = '\0';
+}
+
+int native_submounts(const char *dir, struct sr_strv *ret, struct sr_error *err)
+{
+    enum { MOUNT_POINT_FIELD = 4 };
+    cleanup_file FILE *f = fopen("/proc/self/mountinfo", "re");
+    if (!f)
+        return sr_error_sys(err, "engine.unavailable.proc", "cannot read /proc/self/mountinfo");
+    cleanup_free char *line = NULL;
+    size_t cap = 0, len = strlen(dir);
+    while (getline(&line, &cap, f) > 0) {
+        char *save = NULL, *field = strtok_r(line, " ", &save);
+        for (int i = 0; field && i < MOUNT_POINT_FIELD; i++)
+            field = strtok_r(NULL, " ", &save);
+        if (field)
+            unescape(field);
+        if (field && strncmp(field, dir, len) == 0 && field[len] == '/' && !sr_strv_has(ret, field))
+            sr_strv_add(ret, field);
+    }
     return 0;
 }

@@ -211,40 +211,16 @@ static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket
     return native_run_plan(plan, ticket, io, false, ret, err);
 }
 
-/* mountinfo spells blanks and backslashes of a path as \ooo (proc(5)). */
-static void unescape(char *path)
-{
-    char *to = path;
-    for (const char *from = path; *from; to++)
-        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
-            *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
-            from += 4;
-        } else {
-            *to = *from++;
-        }
-    *to = '\0';
-}
-
-/* Mount points below the tree: an overlay shows what lies under them, which is not the tree the policy means. */
+/* An overlay shows what lies under the mounts of its lower, which is not the tree the policy means. */
 static int probe_submounts(const struct sr_plan *plan, struct sr_error *err)
 {
-    cleanup_file FILE *f = fopen("/proc/self/mountinfo", "re");
-    if (!f)
-        return sr_error_sys(err, "engine.unavailable.proc", "cannot read /proc/self/mountinfo");
-    cleanup_free char *line = NULL;
-    size_t cap = 0, len = strlen(plan->tree);
-    while (getline(&line, &cap, f) > 0) {
-        char *save = NULL, *field = strtok_r(line, " ", &save);
-        for (int i = 0; field && i < 4; i++)
-            field = strtok_r(NULL, " ", &save);
-        if (field)
-            unescape(field);
-        if (field && strncmp(field, plan->tree, len) == 0 && field[len] == '/') {
-            sr_error_set(err, "engine.unavailable.tree_submount", "something is mounted inside the tree, at %s: a copy-on-write view would hide it", field);
-            return sr_error_hint(err, "unmount it, or name it in the binding's mounts from where its content stands");
-        }
-    }
-    return 0;
+    cleanup_strv struct sr_strv below = { 0 };
+    if (native_submounts(plan->tree, &below, err) < 0)
+        return -1;
+    if (!below.n)
+        return 0;
+    sr_error_set(err, "engine.unavailable.tree_submount", "something is mounted inside the tree, at %s: a copy-on-write view would hide it", below.v[0]);
+    return sr_error_hint(err, "unmount it, or name it in the binding's mounts from where its content stands");
 }
 
 static int native_probe(const struct sr_plan *plan, struct sr_error *err)

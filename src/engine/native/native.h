@@ -40,6 +40,7 @@ struct native {
     int root_fd;    /* the new root: a tmpfs, read-only in the end */
     int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm, and views of mounts */
     enum sr_tree_mode tree_mode;
+    unsigned views; /* made so far: each has a directory of the scratch */
     bool tell_steps; /* for the doctor: MSG_STEP after each */
     bool plain; /* the uncontained host process: no init, no namespaces (plain.c) */
 };
@@ -48,6 +49,7 @@ struct native {
 
 enum native_msg_type {
     MSG_SCRATCH = 1, /* child -> supervisor: descriptors of the scratch, with tree_mode */
+    MSG_GO,          /* supervisor -> child, copy mode alone: the copy was looked at, go on */
     MSG_STEP,        /* child -> supervisor: step number `status` is done */
     MSG_FAILED,      /* child -> supervisor: set-up failed, error whole; nothing was executed */
     MSG_OBSERVED,    /* command process, before exec -> supervisor: what verification saw */
@@ -112,7 +114,11 @@ SR_CHECK int native_clone_mount(int dirfd, const char *path, bool recursive, uin
 /* Attaches mnt at path below the new root; the mount point is made when it is missing (dir: a directory, else a file). */
 SR_CHECK int native_attach(int root_fd, int mnt, const char *path, bool dir, struct sr_error *err);
 /* A read-only view of a directory through which no socket can be reached: an overlay of lower alone, whose inodes are its own. */
-SR_CHECK int native_view_mount(struct native *n, const char *source, unsigned serial, int *ret_fd, struct sr_error *err);
+SR_CHECK int native_view_mount(struct native *n, const char *source, int *ret_fd, struct sr_error *err);
+/* The same with what is mounted below source, attached at target of the new root. */
+SR_CHECK int native_attach_view(struct native *n, const char *source, const char *target, struct sr_error *err);
+/* Mount points strictly below dir, in the order they were mounted. */
+SR_CHECK int native_submounts(const char *dir, struct sr_strv *ret, struct sr_error *err);
 SR_CHECK int native_overlay(struct native *n, const char *lower, bool writable, int *ret_fd, struct sr_error *err);
 
 /* ---- inside ---- */

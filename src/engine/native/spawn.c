@@ -13,6 +13,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -62,9 +63,11 @@ int native_userns_map_self(uid_t uid, gid_t gid, struct sr_error *err)
     return write_map("/proc/self/gid_map", line, err);
 }
 
-static int hold_namespace(void *unused)
+/* Lives only while its parent does: it shares the parent's memory and descriptors' locks, and would keep a dead run alive. */
+static int hold_namespace(void *parent)
 {
-    (void)unused;
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != *(const pid_t *)parent)
+        return 1;
     while (ppoll(NULL, 0, NULL, NULL) < 0)
         ;
     return 0;
@@ -87,7 +90,8 @@ int native_userns_make(uid_t inside_extra, gid_t inside_extra_gid, int *ret_fd, 
      * page tables would cost more than everything else here; it runs ppoll(2) alone, on a stack of its own, and is killed.
      */
     static char stack[8192] __attribute__((aligned(64)));
-    pid_t pid = clone(hold_namespace, stack + sizeof stack, CLONE_NEWUSER | CLONE_VM | SIGCHLD, NULL);
+    pid_t self = getpid();
+    pid_t pid = clone(hold_namespace, stack + sizeof stack, CLONE_NEWUSER | CLONE_VM | SIGCHLD, &self);
     if (pid < 0) {
         sr_error_sys(err, "engine.unavailable.user_namespace", "cannot create a user namespace");
         return sr_error_hint(err, "check that /proc/sys/user/max_user_namespaces is not 0");

@@ -107,6 +107,15 @@ static void on_scratch(struct loop *l, const struct native_msg *m, const int *fd
     l->s->outcome->tree_mode = (enum sr_tree_mode)m->status;
     l->s->outcome->upper_fd = fds[0];
     l->s->outcome->home_fd = fds[1];
+    if (l->s->outcome->tree_mode != SR_TREE_COPY)
+        return;
+    struct native_msg go = { .type = MSG_GO };
+    struct sr_error err = { 0 };
+    const struct sr_snapshot_options options = { .index_dirfd = -1 };
+    if (sr_snapshot(fds[0], &options, &l->s->outcome->fresh, &err) < 0)
+        fail(l, &err);
+    else if (native_send(l->s->sock, &go, NULL, 0) < 0)
+        kill_all(l);
 }
 
 static void on_observed(struct loop *l, const struct native_msg *m)

@@ -111,10 +111,18 @@ static int direct(struct native *n, int *ret_mnt, struct sr_error *err)
 
 static int read_only(struct native *n, int *ret_mnt, struct sr_error *err)
 {
+    int made = attach_lower(n, MOUNT_ATTR_RDONLY, err);
+    if (made == 0)
+        made = native_overlay(n, "l:empty", false, ret_mnt, err);
+    if (made < 0 && refused_by_filesystem(err)) {
+        sr_error_clear(err);
+        cleanup_fd int copy = -1;
+        if (hold_by_copy(n, &copy, err) < 0)
+            return -1;
+        made = native_clone_mount(n->scratch_fd, "u", false, TREE_ATTR | MOUNT_ATTR_RDONLY, -1, ret_mnt, err);
+    }
     n->tree_mode = SR_TREE_READONLY;
-    if (attach_lower(n, MOUNT_ATTR_RDONLY, err) < 0)
-        return -1;
-    return native_overlay(n, "l:empty", false, ret_mnt, err);
+    return made;
 }
 
 static int (*const tree_modes[SR_WRITES_COUNT])(struct native *n, int *ret_mnt, struct sr_error *err) = {
@@ -137,41 +145,42 @@ int step_tree(struct native *n, struct sr_error *err)
     const int fds[] = { upper, home };
     if (upper < 0 || home < 0 || native_send(n->sock, &m, fds, 2) < 0)
         return sr_error_sys(err, "engine.broken", "cannot hand the scratch to the supervisor");
+    struct native_msg go;
+    /* two trees with the same bytes cannot show that a directory was made anew: the supervisor looks at the copy first */
+    if (n->tree_mode == SR_TREE_COPY && (native_recv(n->sock, &go, NULL, 0, NULL) != 1 || go.type != MSG_GO))
+        return sr_error_set(err, "engine.broken", "the supervisor went away during set-up");
     return 0;
 }
 
-static int attach_policy_mount(struct native *n, const struct sr_mount *m, unsigned serial, struct sr_error *err)
+/* A writable mount is one of the named opt-outs: the directory itself, with what is mounted below it. */
+static int attach_writable(struct native *n, const char *source, const char *target, struct sr_error *err)
 {
     struct stat st;
     cleanup_fd int mnt = -1;
-    if (stat(m->source, &st) < 0)
-        return sr_error_sys(err, "plan.mount", "cannot mount %s", m->source);
-    if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
-        return sr_error_set(err, "plan.mount", "cannot mount %s: it is neither a directory nor a regular file", m->source);
+    if (stat(source, &st) < 0)
+        return sr_error_sys(err, "plan.mount", "cannot mount %s", source);
+    if (native_clone_mount(AT_FDCWD, source, true, TREE_ATTR, n->id.userns_fd, &mnt, err) < 0)
+        return -1;
+    return native_attach(n->root_fd, mnt, target, S_ISDIR(st.st_mode), err);
+}
+
+static int attach_policy_mount(struct native *n, const struct sr_mount *m, struct sr_error *err)
+{
     cleanup_free char *real = realpath(m->source, NULL);
-    if (!real)
-        return sr_error_sys(err, "plan.mount", "cannot resolve %s", m->source);
-    int made;
-    if (m->readonly && S_ISDIR(st.st_mode))
-        made = native_view_mount(n, real, serial, &mnt, err);
-    else
-        made = native_clone_mount(AT_FDCWD, real, S_ISDIR(st.st_mode), TREE_ATTR | (m->readonly ? MOUNT_ATTR_RDONLY : 0), n->id.userns_fd, &mnt, err);
-    if (made < 0)
-        return sr_error_wrap(err, "mounting %s", m->source);
-    return native_attach(n->root_fd, mnt, m->target, S_ISDIR(st.st_mode), err);
+    if (!real) {
+        sr_error_sys(err, "plan.mount", "cannot mount %s", m->source);
+        return sr_error_hint(err, "make it, or take it out of the binding's mounts");
+    }
+    return m->readonly ? native_attach_view(n, real, m->target, err) : attach_writable(n, real, m->target, err);
 }
 
 int step_mounts(struct native *n, struct sr_error *err)
 {
     const struct sr_plan *p = n->plan;
     for (size_t i = 0; i < p->n_mounts; i++)
-        if (attach_policy_mount(n, &p->mounts[i], (unsigned)i, err) < 0)
+        if (attach_policy_mount(n, &p->mounts[i], err) < 0)
             return -1;
-    if (p->git_common_dir) {
-        struct sr_mount common = { .source = p->git_common_dir, .target = p->git_common_dir, .readonly = true };
-        return attach_policy_mount(n, &common, (unsigned)p->n_mounts, err);
-    }
-    return 0;
+    return p->git_common_dir ? native_attach_view(n, p->git_common_dir, p->git_common_dir, err) : 0;
 }
 
 int step_protect(struct native *n, struct sr_error *err)

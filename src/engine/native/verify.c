@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -150,18 +151,29 @@ static bool filter_active(const struct native *n, char detail[96])
     return mode && key < 0 && (error == EPERM || error == ENOSYS);
 }
 
+static bool map_line(char *line, uint64_t v[3])
+{
+    char *save = NULL, *field = strtok_r(line, " \n", &save);
+    struct sr_error bad = { 0 };
+    for (int i = 0; i < 3; i++, field = strtok_r(NULL, " \n", &save))
+        if (!field || sr_text_u64(field, 0, UINT32_MAX, &v[i], &bad) < 0)
+            return false;
+    return true;
+}
+
 static bool not_host_root(const struct native *n, char detail[96])
 {
-    unsigned inside, outside, count;
     cleanup_file FILE *f = fopen("/proc/self/uid_map", "re");
+    char line[128];
     bool mapped = false;
     uid_t me = getuid();
-    while (f && fscanf(f, "%u %u %u", &inside, &outside, &count) == 3) {
-        if (outside == 0) {
+    while (f && fgets(line, sizeof line, f)) {
+        uint64_t v[3] = { 0 }; /* inside, outside, count */
+        if (!map_line(line, v) || v[1] == 0) {
             snprintf(detail, 96, "the id map reaches the host's uid 0");
             return false;
         }
-        mapped |= me >= inside && me - inside < count;
+        mapped |= me >= v[0] && me - v[0] < v[2];
     }
     snprintf(detail, 96, "uid %u inside, %u on the host", me, n->id.host_uid);
     return mapped && me == n->id.uid && geteuid() == me && n->id.host_uid != 0;
@@ -199,12 +211,13 @@ static bool descriptors_closed(const struct native *n, char detail[96])
     cleanup_dir DIR *dir = opendir("/proc/self/fd");
     (void)n;
     for (struct dirent *e; dir && (e = readdir(dir));) {
-        int fd = (int)strtol(e->d_name, NULL, 10);
-        if (fd <= 2 || fd == dirfd(dir))
+        uint64_t fd;
+        struct sr_error dots = { 0 }; /* "." and ".." */
+        if (sr_text_u64(e->d_name, 0, INT32_MAX, &fd, &dots) < 0 || fd <= 2 || (int)fd == dirfd(dir))
             continue;
-        int flags = fcntl(fd, F_GETFD);
+        int flags = fcntl((int)fd, F_GETFD);
         if (flags < 0 || !(flags & FD_CLOEXEC)) {
-            snprintf(detail, 96, "descriptor %d would pass exec", fd);
+            snprintf(detail, 96, "descriptor %d would pass exec", (int)fd);
             return false;
         }
     }
