@@ -150,16 +150,20 @@ static void look_at_all(struct preflight *pf, const struct sr_strv *names)
             look_at(pf, names->v[i], false, &n);
 }
 
-/* The libc of the root filesystem is the one its shell asks for. */
-static enum elf_libc root_libc(const struct sr_plan *p)
+/* The libc of the root filesystem is the one its shell asks for; looked up when a library asks. */
+enum elf_libc preflight_libc(struct preflight *pf)
 {
-    cleanup_inside struct inside w;
+    cleanup_inside struct inside w = { 0 };
     struct elf_info elf;
-    inside_walk(p, "/bin/sh", &w);
+    if (pf->libc_known)
+        return pf->libc;
+    pf->libc_known = true;
+    inside_walk(pf->plan, "/bin/sh", &w);
     cleanup_fd int fd = w.end == INSIDE_THERE && w.host
                             ? open(w.host, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
                             : -1;
-    return fd >= 0 && elf_read_fd(fd, &elf) == 0 ? elf.libc : ELF_LIBC_UNKNOWN;
+    pf->libc = fd >= 0 && elf_read_fd(fd, &elf) == 0 ? elf.libc : ELF_LIBC_UNKNOWN;
+    return pf->libc;
 }
 
 int sr_preflight(const struct sr_plan *plan, sr_interpreter_version *version, void *ctx,
@@ -182,7 +186,6 @@ int sr_preflight(const struct sr_plan *plan, sr_interpreter_version *version, vo
                             plan->tree);
     struct utsname host;
     pf.machine = uname(&host) == 0 ? elf_machine_from(host.machine) : 0;
-    pf.libc = root_libc(plan);
     look_at_all(&pf, &names);
     preflight_node(&pf);
     *ret = pf.found;

@@ -30,8 +30,11 @@ struct preflight {
     struct sr_findings found;
     size_t cap;
     uint16_t machine;   /* EM_* of this host, 0 when it is not known */
-    enum elf_libc libc; /* of the root filesystem */
+    bool libc_known;
+    enum elf_libc libc; /* of the root filesystem: preflight_libc */
 };
+
+enum elf_libc preflight_libc(struct preflight *pf);
 
 /* Takes ownership of the strings. */
 void preflight_add(struct preflight *pf, struct sr_finding f);
@@ -71,6 +74,8 @@ bool preflight_elf(struct preflight *pf, const struct elf_info *elf, char *path,
 /* The shared libraries beneath dir of the environment at fd: of this machine and libc? */
 void preflight_libraries(struct preflight *pf, const char *name, int fd, const char *dir,
                          const char *suffix);
+/* The compiled programs of a Python environment's bin. */
+void preflight_programs(struct preflight *pf, const struct venv *v);
 void preflight_node(struct preflight *pf);
 /* pnpm's store, when the command is pnpm's: it clears a node_modules that was linked from another
  * store. */

@@ -41,10 +41,10 @@ static bool loader_fits(struct preflight *pf, const struct elf_info *elf, char *
                    sr_asprintf("no %s inside", elf->interp), remedy);
     /* Without a loader of its own (a library): the libc it asks for has to be the one of the
      * programs that load it. */
-    if (!elf->interp[0] && elf->libc != ELF_LIBC_UNKNOWN && pf->libc != ELF_LIBC_UNKNOWN &&
-        elf->libc != pf->libc)
+    if (!elf->interp[0] && elf->libc != ELF_LIBC_UNKNOWN && preflight_libc(pf) != ELF_LIBC_UNKNOWN &&
+        elf->libc != preflight_libc(pf))
         return add(pf, "env.mismatch.libc", path, sr_strdup(elf_libc_name(elf->libc)),
-                   sr_asprintf("%s (the loader of /bin/sh)", elf_libc_name(pf->libc)), remedy);
+                   sr_asprintf("%s (the loader of /bin/sh)", elf_libc_name(preflight_libc(pf))), remedy);
     free(path);
     return true;
 }
@@ -150,4 +150,24 @@ void preflight_libraries(struct preflight *pf, const char *name, int fd, const c
         preflight_add(pf, s.doubtful);
     else
         preflight_drop(&s.doubtful);
+}
+
+void preflight_programs(struct preflight *pf, const struct venv *v)
+{
+    cleanup_fd int bin = openat(v->fd, "bin", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    cleanup_free char *remedy = sr_asprintf("install %s again in the root filesystem that the "
+                                            "check has, or pin the image it was installed in",
+                                            v->name);
+    for (size_t i = 0; bin >= 0 && i < v->bin.n && i < PREFLIGHT_SCRIPTS; i++) {
+        struct elf_info elf;
+        const char *name = v->bin.v[i];
+        cleanup_fd int fd =
+            openat(bin, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+        /* the interpreter, where it is a file of the environment, has been judged by itself; the
+         * first program that does not fit says it for all: they come from one installation */
+        if (fd < 0 || strncmp(name, "python", 6) == 0 || elf_read_fd(fd, &elf) < 0)
+            continue;
+        if (!preflight_elf(pf, &elf, sr_asprintf("%s/bin/%s", v->name, name), remedy))
+            return;
+    }
 }

@@ -81,7 +81,7 @@ static void add(struct preflight *pf, const char *scope, const struct platform *
 {
     char *path = sr_asprintf("node_modules/%s%s%s", scope ? scope : "", scope ? "/" : "", p->name);
     char *found = sr_asprintf("linux %s with %s (this root filesystem)",
-                              elf_machine_name(pf->machine), elf_libc_name(pf->libc));
+                              elf_machine_name(pf->machine), elf_libc_name(preflight_libc(pf)));
     preflight_add(pf,
                   (struct sr_finding){
                       .code = libc ? "env.mismatch.libc" : "env.mismatch.arch",
@@ -109,8 +109,8 @@ static void judge_family(struct preflight *pf, const char *scope, const struct p
         bool fits = p[k].linux_ && p[k].machine == pf->machine;
         if (fits)
             nearest = &p[k];
-        if (fits && (p[k].libc == ELF_LIBC_UNKNOWN || pf->libc == ELF_LIBC_UNKNOWN ||
-                     p[k].libc == pf->libc))
+        if (fits && (p[k].libc == ELF_LIBC_UNKNOWN || preflight_libc(pf) == ELF_LIBC_UNKNOWN ||
+                     p[k].libc == preflight_libc(pf)))
             return;
     }
     add(pf, scope, nearest ? nearest : &p[i], nearest != NULL);

@@ -175,6 +175,7 @@ void preflight_venv(struct preflight *pf, const char *name, int fd, bool named_s
     if (is_whole(pf, &v)) {
         preflight_interpreter(pf, &v);
         preflight_scripts(pf, &v);
+        preflight_programs(pf, &v);
         for (size_t i = 0; i < v.n_minors; i++) {
             cleanup_free char *dir =
                 sr_asprintf("lib/python%u.%u/site-packages", v.minors[i].v[0], v.minors[i].v[1]);

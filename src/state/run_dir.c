@@ -182,7 +182,7 @@ void sr_run_dir_close(struct sr_state *s, struct sr_run_dir *r)
 static int missing(const char *id, struct sr_error *err)
 {
     sr_error_set(err, "record.missing", "looking for the run \"%s\": there is none of that id", id);
-    return sr_error_hint(err, "`sandrun runs` lists them");
+    return sr_error_hint(err, "each run prints its id; the directory runs of the state root holds them");
 }
 
 /* The one name in runs/ that starts with prefix. */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <string.h>
@@ -91,7 +92,7 @@ static int cpu_any(int fd, bool v2, uint64_t milli, const char **file)
 
 static uint64_t limit_of(enum sr_controller c, const struct sr_limits *l)
 {
-    const uint64_t v[SR_CTL_COUNT] = { l->memory_bytes, l->pids, l->cpus_milli, 0 };
+    const uint64_t v[SR_CTL_COUNT] = { l->memory_bytes, l->pids, l->cpus_milli };
     return v[c];
 }
 
@@ -210,20 +211,20 @@ static int controller_place(struct maker *m, enum sr_controller c, int *ret_inde
     return 0;
 }
 
-/* v2 counts time in the cpu controller's group; v1 has a hierarchy for it, whose absence only costs
- * the numbers. */
-static int cpuacct_place(struct maker *m, struct sr_error *err)
+/* A limit of as many processors as this process may use is held by there being no more: a group for it would only cost. */
+static bool held_by_machine(uint64_t milli)
+{
+    cpu_set_t set;
+    return milli == 0 || (sched_getaffinity(0, sizeof set, &set) == 0 && milli >= (uint64_t)CPU_COUNT(&set) * 1000);
+}
+
+static int cpu_place(struct maker *m, struct sr_error *err)
 {
     struct sr_cgroup *cg = m->cg;
-    for (size_t i = 0; i < cg->n; i++)
-        if (cg->v2[i]) {
-            cg->cpuacct = (int)i;
-            return 0;
-        }
-    cleanup_buf struct sr_buf why = SR_BUF(256);
-    int i = controller_try(m, SR_CTL_CPUACCT, false, &why, err);
-    cg->cpuacct = i < 0 ? -1 : i;
-    return i == -2 ? -1 : 0;
+    if (!held_by_machine(m->limits->cpus_milli))
+        return controller_place(m, SR_CTL_CPU, &cg->cpu, &cg->by_cpus, err);
+    cg->by_cpus = SR_BY_MACHINE;
+    return 0;
 }
 
 static int all_place(struct maker *m, struct sr_error *err)
@@ -234,10 +235,9 @@ static int all_place(struct maker *m, struct sr_error *err)
     m->parent2 = parent2;
     m->why2 = why2.data ? why2.data : "refused";
     if (controller_place(m, SR_CTL_MEMORY, &cg->memory, &cg->by_memory, err) < 0 ||
-        controller_place(m, SR_CTL_PIDS, &cg->pids, &cg->by_pids, err) < 0 ||
-        controller_place(m, SR_CTL_CPU, &cg->cpu, &cg->by_cpus, err) < 0)
+        controller_place(m, SR_CTL_PIDS, &cg->pids, &cg->by_pids, err) < 0)
         return -1;
-    return cpuacct_place(m, err);
+    return cpu_place(m, err);
 }
 
 int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits, struct sr_cgroup *ret,
@@ -252,7 +252,7 @@ int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits, str
         sr_file_read_fd(self_fd, "/proc/self/cgroup", PROCS_MAX, &self, &ignored) < 0 ||
         sr_file_read_fd(mounts_fd, "/proc/self/mountinfo", PROCS_MAX, &mounts, &ignored) < 0)
         sr_buf_reset(&mounts);
-    struct sr_cgroup cg = { .memory = -1, .pids = -1, .cpu = -1, .cpuacct = -1 };
+    struct sr_cgroup cg = { .memory = -1, .pids = -1, .cpu = -1 };
     struct maker m = {
         .run = run,
         .limits = limits,
@@ -377,13 +377,6 @@ void sr_cgroup_read(const struct sr_cgroup *cg, struct sr_cgroup_usage *ret)
             counter(cg, cg->memory, mem2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL),
         .pids_peak = counter(cg, cg->pids, "pids.peak", NULL),
     };
-    if (cg->cpuacct >= 0 && cg->v2[cg->cpuacct]) {
-        ret->cpu_user_us = counter(cg, cg->cpuacct, "cpu.stat", "user_usec");
-        ret->cpu_system_us = counter(cg, cg->cpuacct, "cpu.stat", "system_usec");
-    } else {
-        ret->cpu_user_us = counter(cg, cg->cpuacct, "cpuacct.usage_user", NULL) / 1000;
-        ret->cpu_system_us = counter(cg, cg->cpuacct, "cpuacct.usage_sys", NULL) / 1000;
-    }
 }
 
 /* ---- the end ---- */
@@ -400,5 +393,5 @@ void sr_cgroup_destroy(struct sr_cgroup *cg, struct sr_run_dir *run)
         sr_freep(&cg->dirs[i]);
         cg->dirs[i] = NULL;
     }
-    cg->memory = cg->pids = cg->cpu = cg->cpuacct = -1;
+    cg->memory = cg->pids = cg->cpu = -1;
 }

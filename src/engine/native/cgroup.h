@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-enum sr_controller { SR_CTL_MEMORY, SR_CTL_PIDS, SR_CTL_CPU, SR_CTL_CPUACCT, SR_CTL_COUNT };
+enum sr_controller { SR_CTL_MEMORY, SR_CTL_PIDS, SR_CTL_CPU, SR_CTL_COUNT };
 const char *sr_controller_name(enum sr_controller c);
 
 /* What the search looks at, so that layouts this host does not have can be searched too. */

@@ -18,7 +18,7 @@ enum {
     NEEDED = 1 << SR_CTL_MEMORY | 1 << SR_CTL_PIDS | 1 << SR_CTL_CPU,
 };
 
-static const char *const controller_names[SR_CTL_COUNT] = { "memory", "pids", "cpu", "cpuacct" };
+static const char *const controller_names[SR_CTL_COUNT] = { "memory", "pids", "cpu" };
 
 const char *sr_controller_name(enum sr_controller c)
 {
@@ -177,7 +177,7 @@ static unsigned controllers_in(const char *dir, const char *file)
 {
     cleanup_free char *text = read_file(dir, file);
     unsigned mask = 0;
-    for (int c = 0; c < SR_CTL_CPUACCT; c++)
+    for (int c = 0; c < SR_CTL_COUNT; c++)
         if (list_has(text, " \n", controller_names[c]))
             mask |= 1u << c;
     return mask;
@@ -190,7 +190,7 @@ static void why_add(struct sr_buf *why, const char *dir, const char *text)
 
 static void why_missing(struct sr_buf *why, const char *dir, unsigned missing)
 {
-    for (int c = 0; c < SR_CTL_CPUACCT; c++)
+    for (int c = 0; c < SR_CTL_COUNT; c++)
         if (missing & 1u << c)
             sr_buf_printf(why, "%s%s has no %s controller", why->len ? ", " : "", dir,
                           controller_names[c]);

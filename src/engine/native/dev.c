@@ -80,11 +80,9 @@ static const struct {
     bool hide;
 } proc_masks[] = {
     { "/proc/acpi", true },          { "/proc/asound", true },      { "/proc/interrupts", true }, { "/proc/kcore", true },
-    { "/proc/keys", true },          { "/proc/key-users", true },   { "/proc/latency_stats", true }, { "/proc/sched_debug", true },
-    { "/proc/scsi", true },          { "/proc/timer_list", true },  { "/proc/timer_stats", true }, { "/proc/kallsyms", true },
-    { "/proc/kmsg", true },          { "/proc/kpagecount", true },  { "/proc/kpageflags", true }, { "/proc/kpagecgroup", true },
-    { "/proc/bus", false },          { "/proc/fs", false },         { "/proc/irq", false },       { "/proc/sys", false },
-    { "/proc/sysrq-trigger", false }, { "/proc/driver", false },    { "/proc/mtrr", false },
+    { "/proc/keys", true },          { "/proc/latency_stats", true }, { "/proc/sched_debug", true },
+    { "/proc/scsi", true },          { "/proc/timer_list", true },  { "/proc/timer_stats", true }, { "/proc/bus", false },
+    { "/proc/fs", false },           { "/proc/irq", false },        { "/proc/sys", false },       { "/proc/sysrq-trigger", false },
 };
 
 static int mask(struct native *n, const char *path, bool hide, struct sr_error *err)

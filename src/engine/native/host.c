@@ -12,7 +12,19 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#define READONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+/*
+ * Some forty paths: their attributes are set by one recursive call after the last, before anything else is attached, instead of one
+ * each. Nothing foreign runs in between.
+ */
+static int seal(struct native *n, struct sr_error *err)
+{
+    struct mount_attr all = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+    struct mount_attr root = { .attr_clr = MOUNT_ATTR_RDONLY };
+    if (mount_setattr(n->root_fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &all, sizeof all) < 0 ||
+        mount_setattr(n->root_fd, "", AT_EMPTY_PATH, &root, sizeof root) < 0)
+        return sr_error_sys(err, "engine.unavailable.mount_setattr", "cannot make the root filesystem read-only");
+    return 0;
+}
 
 static int copy_link(struct native *n, const char *path, struct sr_error *err)
 {
@@ -33,30 +45,37 @@ static int copy_link(struct native *n, const char *path, struct sr_error *err)
 static int bind_path(struct native *n, const char *path, bool dir, struct sr_error *err)
 {
     cleanup_fd int mnt = -1;
-    if (native_clone_mount(AT_FDCWD, path, dir, READONLY, -1, &mnt, err) < 0)
+    if (native_clone_mount(AT_FDCWD, path, dir, 0, -1, &mnt, err) < 0)
         return -1;
     return native_attach(n->root_fd, mnt, path, dir, err);
 }
 
+static int add_path(struct native *n, const struct sr_host_path *p, struct sr_error *err)
+{
+    struct stat st;
+    if (lstat(p->path, &st) < 0)
+        /* the table has what any distribution has */
+        return errno == ENOENT ? 0 : sr_error_sys(err, "engine.unavailable.rootfs", "cannot look at %s", p->path);
+    if (S_ISLNK(st.st_mode))
+        return copy_link(n, p->path, err);
+    if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))
+        return bind_path(n, p->path, S_ISDIR(st.st_mode), err);
+    return sr_error_set(err, "engine.unavailable.rootfs", "%s is neither a file, a directory nor a link", p->path);
+}
+
 int step_host_paths(struct native *n, struct sr_error *err)
 {
+    for (size_t i = 0; i < sr_host_paths_n; i++)
+        if (sr_host_paths[i].kind != SR_HOST_OPT && add_path(n, &sr_host_paths[i], err) < 0)
+            return -1;
+    if (seal(n, err) < 0)
+        return -1;
     for (size_t i = 0; i < sr_host_paths_n; i++) {
-        const struct sr_host_path *p = &sr_host_paths[i];
         struct stat st;
-        if (lstat(p->path, &st) < 0) {
-            if (errno == ENOENT)
-                continue; /* the table has what any distribution has */
-            return sr_error_sys(err, "engine.unavailable.rootfs", "cannot look at %s", p->path);
-        }
-        int done;
-        if (S_ISLNK(st.st_mode))
-            done = copy_link(n, p->path, err);
-        else if (S_ISDIR(st.st_mode) && p->kind == SR_HOST_OPT)
-            done = native_attach_view(n, p->path, p->path, err);
-        else if (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode))
-            done = bind_path(n, p->path, S_ISDIR(st.st_mode), err);
-        else
-            done = sr_error_set(err, "engine.unavailable.rootfs", "%s is neither a file, a directory nor a link", p->path);
+        const char *path = sr_host_paths[i].path;
+        if (sr_host_paths[i].kind != SR_HOST_OPT || lstat(path, &st) < 0)
+            continue;
+        int done = S_ISDIR(st.st_mode) ? native_attach_view(n, path, path, err) : add_path(n, &sr_host_paths[i], err);
         if (done < 0)
             return -1;
     }

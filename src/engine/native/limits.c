@@ -9,6 +9,7 @@
 static const char *const holder_names[SR_BY_COUNT] = {
     [SR_BY_NONE] = "none",     [SR_BY_CGROUP2] = "cgroup v2", [SR_BY_CGROUP1] = "cgroup v1",
     [SR_BY_RLIMIT] = "rlimit", [SR_BY_TMPFS] = "tmpfs",       [SR_BY_SUPERVISOR] = "supervisor",
+    [SR_BY_MACHINE] = "machine",
 };
 
 const char *sr_holder_name(enum sr_holder h)
@@ -107,7 +108,7 @@ cJSON *sr_limits_json(const struct sr_cgroup *cg, const struct sr_limits *l)
         sr_json_add_string(one, "by", sr_holder_name(all[i].v ? all[i].by : SR_BY_NONE));
         if (all[i].of_cgroup && all[i].v)
             sr_json_add_bool(one, "weaker",
-                             all[i].by != SR_BY_CGROUP1 && all[i].by != SR_BY_CGROUP2);
+                             all[i].by == SR_BY_NONE || all[i].by == SR_BY_RLIMIT);
         sr_json_add(object, all[i].name, one);
     }
     return object;

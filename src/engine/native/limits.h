@@ -40,6 +40,7 @@ enum sr_holder {
     SR_BY_RLIMIT,
     SR_BY_TMPFS,
     SR_BY_SUPERVISOR,
+    SR_BY_MACHINE, /* there are no more processors than that */
     SR_BY_COUNT
 };
 const char *sr_holder_name(enum sr_holder h);
@@ -52,7 +53,6 @@ struct sr_cgroup {
     size_t n;
     bool v2[SR_CGROUP_DIRS_MAX];
     int memory, pids, cpu; /* index into the above, -1: not there */
-    int cpuacct;           /* the same, where CPU time is read */
     enum sr_holder by_memory, by_pids, by_cpus;
     char weaker[512]; /* why a limit is not held by a cgroup; "" when all are */
 };
@@ -61,7 +61,6 @@ struct sr_cgroup_usage {
     uint64_t oom_kills; /* of this group */
     uint64_t pids_refused;
     uint64_t memory_peak, pids_peak; /* 0 when the kernel does not tell */
-    uint64_t cpu_user_us, cpu_system_us;
 };
 
 SR_CHECK int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits,

@@ -46,6 +46,10 @@ int native_clone_mount(int dirfd, const char *path, bool recursive, uint64_t att
     if (fd < 0)
         return sr_error_sys(err, "engine.unavailable.bind_mount", "cannot take a mount of %s", path[0] ? path : "a directory");
     struct mount_attr a = { .attr_set = attr };
+    if (!attr && idmap < 0) {
+        *ret_fd = steal_fd(&fd);
+        return 0;
+    }
     if (idmap >= 0) {
         a.attr_set |= MOUNT_ATTR_IDMAP;
         a.userns_fd = (uint64_t)idmap;

@@ -156,8 +156,6 @@ static void judge_limits(const struct sr_cgroup_usage *u, struct sr_outcome *o, 
 
 static void take_usage(const struct sr_cgroup_usage *u, struct sr_outcome *o)
 {
-    o->cpu_user_us = u->cpu_user_us;
-    o->cpu_system_us = u->cpu_system_us;
     o->memory_peak = u->memory_peak;
     o->pids_peak = u->pids_peak;
 }

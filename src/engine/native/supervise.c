@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -42,8 +43,14 @@ struct loop {
     bool ended;           /* MSG_ENDED came; status is valid */
     bool disk_full;
     int status;
+    struct rusage before;
     struct sr_error failure; /* set-up failed, or the log could not be written */
 };
+
+static uint64_t micros(struct timeval t)
+{
+    return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_usec;
+}
 
 static void kill_all(struct loop *l)
 {
@@ -83,6 +90,15 @@ static void fail(struct loop *l, const struct sr_error *err)
     kill_all(l);
 }
 
+/* Of everything waited for since the loop began: init waits for all inside, also for what the kernel ends with it. */
+static void take_cpu_time(struct loop *l)
+{
+    struct rusage now;
+    getrusage(RUSAGE_CHILDREN, &now);
+    l->s->outcome->cpu_user_us = micros(now.ru_utime) - micros(l->before.ru_utime);
+    l->s->outcome->cpu_system_us = micros(now.ru_stime) - micros(l->before.ru_stime);
+}
+
 /* Once: a second wait would find nobody, and nobody's status reads like success. */
 static void reap(struct loop *l)
 {
@@ -94,6 +110,7 @@ static void reap(struct loop *l)
         got = waitpid(l->s->pid, &status, 0);
     while (got < 0 && errno == EINTR);
     l->reaped = true;
+    take_cpu_time(l);
     if (l->s->n->plain && got == l->s->pid) {
         l->status = status;
         l->ended = true;
@@ -367,6 +384,7 @@ int native_supervise(struct native_supervision *s, struct sr_error *err)
     l->s = s;
     l->out.in = l->err.in = l->out.log = l->err.log = l->signals = -1;
     l->now = l->begun = native_now();
+    getrusage(RUSAGE_CHILDREN, &l->before);
     if (open_loop(l, &l->failure) < 0)
         kill_all(l);
     else

@@ -101,19 +101,27 @@ static bool network_lo_only(const struct native *n, char detail[96])
     return only && up;
 }
 
-/* A field of /proc/self/status. */
+/* A field of /proc/self/status, which is read once: nothing between the controls changes it. */
 static bool status_field(const char *name, char value[64])
 {
-    cleanup_file FILE *f = fopen("/proc/self/status", "re");
-    char line[256];
-    size_t len = strlen(name);
-    while (f && fgets(line, sizeof line, f))
-        if (strncmp(line, name, len) == 0 && line[len] == ':') {
-            snprintf(value, 64, "%.60s", line + len + 1 + strspn(line + len + 1, " \t"));
-            value[strcspn(value, "\n")] = '\0';
-            return true;
-        }
-    return false;
+    static char text[8192];
+    if (!text[0]) {
+        cleanup_fd int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+        ssize_t len = fd < 0 ? -1 : read(fd, text + 1, sizeof text - 2);
+        if (len <= 0)
+            return false;
+        text[0] = '\n';
+        text[len + 1] = '\0';
+    }
+    char key[32];
+    snprintf(key, sizeof key, "\n%s:", name);
+    const char *at = strstr(text, key);
+    if (!at)
+        return false;
+    at += strlen(key);
+    at += strspn(at, " \t");
+    snprintf(value, 64, "%.*s", (int)strcspn(at, "\n"), at);
+    return true;
 }
 
 static bool capabilities_none(const struct native *n, char detail[96])
