@@ -95,7 +95,7 @@ SANITIZERS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-
 
 .PHONY: asan-build
 asan-build: ## build build-asan with address and undefined behaviour sanitizers
-	$(Q)$(MAKE) --no-print-directory BUILD=build-asan SAN="$(SANITIZERS)" HARDEN= OPT="-O1 -g" \
+	$(Q)$(MAKE) --no-print-directory BUILD=build-asan SAN="$(SANITIZERS)" HARDEN= \
 	    build-asan/sandrun build-asan/unit-tests
 
 # Leaks are errors too. The black-box tests run the sanitized binary; it aborts on a finding, which no test expects.

@@ -6,12 +6,15 @@
 
 is_root() { [ "$(id -u)" -eq 0 ]; }
 # A mount namespace of our own for tests that mount: as root directly, else with a user namespace around it.
-in_mounts() { # in_mounts SCRIPT ARGS...
+in_mounts() { # in_mounts SCRIPT DIR: the script finds DIR as $0 and a sandrun of the same caller as $1
     if is_root; then
-        unshare --mount --propagation private sh -c "$@"
-    else
-        unshare --user --map-root-user --mount --propagation private sh -c "$@"
+        unshare --mount --propagation private sh -c "$1" "$2" "$SANDRUN"
+        return
     fi
+    # The privilege over the new mounts is the script's alone; the ids stay as they are.
+    printf '#!/bin/sh\nexec setpriv --inh-caps=-all --ambient-caps=-all --bounding-set=-all "%s" "$@"\n' "$SANDRUN" >"$work/bin/plain"
+    chmod 755 "$work/bin/plain"
+    unshare --user --map-current-user --keep-caps --mount --propagation private sh -c "$1" "$2" "$work/bin/plain"
 }
 
 nothing_of_the_caller() {
@@ -98,8 +101,15 @@ SH
     echo top >shared/file
     # shellcheck disable=SC2016
     in_mounts 'mount -t tmpfs none "$0/shared/below" && echo low >"$0/shared/below/file" && "$1" run --tree "$0/p" --staged Write' \
-        "$PWD" "$SANDRUN" >"$work/stdout" 2>"$work/stderr"
-    is "exit (stderr: $(cat "$work/stderr"))" $? 0
+        "$PWD" >"$work/stdout" 2>"$work/stderr"
+    rc=$?
+    # An ordinary caller's mounts are locked together with those below, where the kernel may allow no view of them: then refused.
+    if ! is_root && [ "$rc" -eq 125 ]; then
+        matches "refused by name" "$(record reason)" '^engine\.unavailable\.'
+        is "nothing ran" "$(cat "$work/stdout")" ""
+        return
+    fi
+    is "exit (stderr: $(cat "$work/stderr"))" "$rc" 0
     is "output" "$(cat "$work/stdout")" "top
 low"
 }
@@ -161,10 +171,12 @@ limits_hold() {
     for want in Memory=limit.memory Pids=limit.pids Disk=limit.disk Tmp=limit.disk Files='limit.(files|disk)' Output=limit.output; do
         name=${want%%=*}
         sr run --tree p $name
-        # Without a cgroup of our own, memory is held by rlimits: the limit holds, and the record says that it is weaker.
-        if [ $name = Memory ] && [ "$(record enforced.limits.memory.weaker)" = true ]; then
-            isnt "status" "$(record status)" passed
-            below "peak of memory" "$(record usage.memory_peak)" 80000000
+        # Without a cgroup of our own, memory and processes are held by rlimits: they hold, the record says that they are
+        # weaker, and the kernel does not tell who ran into them.
+        local limit=${name,,}
+        if [ "$(record "enforced.limits.$limit.weaker")" = true ]; then
+            is "$name is held by" "$(record "enforced.limits.$limit.by")" rlimit
+            isnt "status of $name" "$(record status)" passed
             continue
         fi
         is "$name exit" "$rc" 122
@@ -330,9 +342,10 @@ other_filesystem() { # other_filesystem MOUNT-COMMAND (with $0 the directory)
     echo old >seed/d/old
     commit seed
     # shellcheck disable=SC2016
-    in_mounts "cd \"\$0\" && $1"' && cp -a seed/. mnt/ && "$1" run --staged --tree "$0/mnt" Ok && cat mnt/d/old' "$PWD" "$SANDRUN" \
+    in_mounts "cd \"\$0\" && $1"' && cp -a seed/. mnt/ && "$1" run --staged --tree "$0/mnt" Ok && cat mnt/d/old' "$PWD" \
         >"$work/stdout" 2>"$work/stderr"
-    is "exit (stderr: $(cat "$work/stderr"))" $? 0
+    rc=$?
+    is "exit (stderr: $(cat "$work/stderr"))" "$rc" 0
     is "output" "$(cat "$work/stdout")" "hello
 new
 old"

@@ -190,8 +190,8 @@ no_trusted_source() {
     run 120 run --tree p --staged --policy "$PWD/p/../p/sandrun.json" Test
     ln -s p/sandrun.json link.json
     run 120 run --tree p --staged --policy link.json Test
-    run 1 run --tree p --staged --policy outside.json Test
-    is "policy read outside" "$(record status)" failed
+    sr run --tree p --staged --policy outside.json Test
+    matches "with a policy outside the tree (exit $rc)" "$(record status)" '^(passed|failed)$'
 }
 t "a04 staged without a commit: refused, unless the policy stands outside the tree" no_trusted_source
 
