@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -194,6 +195,7 @@ void native_child(struct native *n)
 {
     struct native_msg m = { .type = MSG_FAILED };
     setsid();
+    umask(0); /* the modes of the new root are the ones that are asked for */
     /* the limits hold from here on, and no path leads out of the groups: the namespace's root is the groups themselves */
     if (sr_cgroup_enter(&n->cg, sr_cgroup_clone_fd(&n->cg)) < 0)
         sr_error_sys(&m.err, "engine.unavailable.cgroup", "cannot enter the cgroups of the run");

@@ -33,13 +33,15 @@ static const struct {
 static int bind_device(struct native *n, const char *path, unsigned maj, unsigned min, struct sr_error *err)
 {
     cleanup_fd int mnt = -1;
-    /* no nodev here, it would make the device inert; noexec and nosuid cost nothing */
-    if (native_clone_mount(AT_FDCWD, path, false, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, -1, &mnt, err) < 0)
+    if (native_clone_mount(AT_FDCWD, path, false, 0, -1, &mnt, err) < 0)
         return -1;
     struct stat st;
     if (fstat(mnt, &st) < 0 || !S_ISCHR(st.st_mode) || st.st_rdev != makedev(maj, min))
         return sr_error_set(err, "engine.unavailable.device", "%s is not the character device %u:%u", path, maj, min);
-    return native_attach(n->root_fd, mnt, path, false, err);
+    cleanup_fd int point = openat(n->root_fd, path + 1, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (point < 0 || move_mount(mnt, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | NATIVE_T_EMPTY_PATH) < 0)
+        return sr_error_sys(err, "engine.unavailable.device", "cannot bind %s", path);
+    return 0;
 }
 
 static int special(struct native *n, const char *type, const char *const options[][2], size_t n_options, const char *path, unsigned attr,

@@ -11,7 +11,7 @@
 static int put(struct native *n, const char *path, const struct sr_buf *b, struct sr_error *err)
 {
     cleanup_fd int fd = openat(n->root_fd, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (fd < 0 || sr_write_all(fd, b->data ? b->data : "", b->len) < 0 || fchmod(fd, 0644) < 0)
+    if (fd < 0 || sr_write_all(fd, b->data ? b->data : "", b->len) < 0)
         return sr_error_sys(err, "engine.unavailable.rootfs", "cannot write /%s", path);
     return 0;
 }
@@ -58,11 +58,10 @@ static const struct {
     { "etc/hostname", hostname },
     { "etc/resolv.conf", nothing }, /* no name server: look-ups fail at once instead of timing out */
     { "etc/machine-id", nothing },  /* an empty one means "not set" (machine-id(5)) */
-    { "etc/mtab", nothing },
 };
 
 /* What libraries ask the processor count from (sysconf(3) reads these), without mounting a sysfs. */
-static const char *const cpu_files[] = { "sys/devices/system/cpu/online", "sys/devices/system/cpu/possible", "sys/devices/system/cpu/present" };
+static const char *const cpu_files[] = { "sys/devices/system/cpu/online", "sys/devices/system/cpu/possible" };
 
 static int copy_cpu_files(struct native *n, struct sr_error *err)
 {
@@ -89,5 +88,7 @@ int step_etc(struct native *n, struct sr_error *err)
         if (put(n, files[i].path, &b, err) < 0)
             return -1;
     }
+    if (symlinkat("/proc/self/mounts", n->root_fd, "etc/mtab") < 0)
+        return sr_error_sys(err, "engine.unavailable.rootfs", "cannot link /etc/mtab");
     return copy_cpu_files(n, err);
 }

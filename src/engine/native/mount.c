@@ -13,10 +13,6 @@
 #include <sys/mount.h>
 #include <unistd.h>
 
-#ifndef MOVE_MOUNT_T_EMPTY_PATH
-#define MOVE_MOUNT_T_EMPTY_PATH 0x00000040 /* Linux 5.2 */
-#endif
-
 int native_tmpfs(const char *what, uint64_t size, uint64_t inodes, unsigned mode, unsigned attr, int *ret_fd, struct sr_error *err)
 {
     char text[32];
@@ -102,7 +98,7 @@ int native_attach(int root_fd, int mnt, const char *path, bool dir, struct sr_er
     cleanup_fd int at = mount_point(root_fd, path, dir, err);
     if (at < 0)
         return -1;
-    if (move_mount(mnt, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+    if (move_mount(mnt, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | NATIVE_T_EMPTY_PATH) < 0)
         return sr_error_sys(err, "engine.unavailable.move_mount", "cannot attach a mount at %s", path);
     return 0;
 }

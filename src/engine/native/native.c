@@ -85,10 +85,32 @@ static uint64_t namespaces(const struct native *n)
     return flags;
 }
 
+/* ENOSPC of clone(2): one of the limits in /proc/sys/user is reached. Which, is for us to find: one that is 0 is the answer. */
+static const char *exhausted_namespace(void)
+{
+    static const char *const kinds[] = { "user", "mnt", "pid", "net", "ipc", "uts", "cgroup" };
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        cleanup_free char *path = sr_asprintf("/proc/sys/user/max_%s_namespaces", kinds[i]);
+        cleanup_buf struct sr_buf b = SR_BUF(64);
+        struct sr_error unread = { 0 };
+        if (sr_file_read_at(AT_FDCWD, path, 64, &b, &unread) == 0 && b.len && strcmp(b.data, "0\n") == 0)
+            return kinds[i];
+    }
+    return NULL;
+}
+
 static int spawn_failed(const struct native *n, struct sr_error *err)
 {
     if (n->plain)
         return sr_error_sys(err, "engine.broken", "cannot start the command's process");
+    int sys = errno;
+    const char *kind = sys == ENOSPC ? exhausted_namespace() : NULL;
+    errno = sys;
+    if (kind) {
+        cleanup_free char *code = sr_asprintf("engine.unavailable.%s_namespace", strcmp(kind, "mnt") == 0 ? "mount" : kind);
+        sr_error_sys(err, code, "cannot create the %s namespace of a check", kind);
+        return sr_error_hint(err, "sysctl user.max_%s_namespaces=1000 (it is 0)", kind);
+    }
     if (n->id.privileged)
         return sr_error_sys(err, "engine.unavailable.namespaces", "cannot create the namespaces of a check");
     sr_error_sys(err, "engine.unavailable.user_namespace", "cannot create a user namespace and the namespaces of a check");

@@ -109,6 +109,7 @@ int step_protect(struct native *n, struct sr_error *err);    /* tree.c */
 int step_pivot(struct native *n, struct sr_error *err);      /* root.c */
 
 /* ---- mount.c: mounts on descriptors ---- */
+enum { NATIVE_T_EMPTY_PATH = 0x00000040 }; /* MOVE_MOUNT_T_EMPTY_PATH, Linux 5.2; glibc 2.36 lacks the name */
 SR_CHECK int native_tmpfs(const char *what, uint64_t size, uint64_t inodes, unsigned mode, unsigned attr, int *ret_fd, struct sr_error *err);
 /* A detached clone of path (the host's, in this mount namespace) with attributes added. idmap: user namespace fd or -1. */
 SR_CHECK int native_clone_mount(int dirfd, const char *path, bool recursive, uint64_t attr, int idmap, int *ret_fd, struct sr_error *err);

@@ -12,10 +12,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#ifndef MOVE_MOUNT_T_EMPTY_PATH
-#define MOVE_MOUNT_T_EMPTY_PATH 0x00000040
-#endif
-
 /* The root holds directories, links and a few small files; it is read-only before anything foreign runs. */
 enum { ROOT_SIZE = 4 * 1024 * 1024, ROOT_INODES = 4096 };
 
@@ -49,7 +45,7 @@ int step_root(struct native *n, struct sr_error *err)
     if (native_tmpfs("the scratch", limits->disk_bytes, limits->files, 0755, PLAIN, &n->scratch_fd, err) < 0 ||
         native_tmpfs("the root", ROOT_SIZE, ROOT_INODES, 0755, PLAIN, &n->root_fd, err) < 0)
         return -1;
-    if (move_mount(n->scratch_fd, "", here, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+    if (move_mount(n->scratch_fd, "", here, "", MOVE_MOUNT_F_EMPTY_PATH | NATIVE_T_EMPTY_PATH) < 0)
         return sr_error_sys(err, "engine.unavailable.move_mount", "cannot attach the scratch");
     return native_attach(n->scratch_fd, n->root_fd, "root", true, err);
 }
@@ -66,7 +62,7 @@ static const struct {
 
 static int scratch_dir(struct native *n, const char *name, mode_t mode, bool check_owns, struct sr_error *err)
 {
-    if (mkdirat(n->scratch_fd, name, 0700) < 0 || fchmodat(n->scratch_fd, name, mode, 0) < 0)
+    if (mkdirat(n->scratch_fd, name, mode) < 0)
         return sr_error_sys(err, "engine.unavailable.tmpfs", "cannot make the directory %s of the scratch", name);
     if (check_owns && fchownat(n->scratch_fd, name, n->id.host_uid, n->id.host_gid, AT_SYMLINK_NOFOLLOW) < 0)
         return sr_error_sys(err, "engine.unavailable.identity", "cannot give the scratch's %s to the check", name);
