@@ -73,8 +73,8 @@ static int make_id(char id[SR_RUN_ID_MAX], struct sr_error *err)
  */
 static int make_live(struct sr_state *s, struct sr_run_dir *r, struct sr_error *err)
 {
-    char temp[SR_RUN_ID_MAX + 8], boot_id[SR_BOOT_ID_MAX];
-    snprintf(temp, sizeof temp, ".new.%s", r->id);
+    char temp[SR_RUN_ID_MAX + 24], boot_id[SR_BOOT_ID_MAX];
+    snprintf(temp, sizeof temp, ".new.%s.%d", r->id, getpid()); /* the sweep asks for this process */
     if (sr_boot_id(boot_id) < 0)
         return fail(err, "reading the kernel's boot id for run", r->id);
     cleanup_fd int fd = openat(s->live_fd, temp, O_RDWR | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);

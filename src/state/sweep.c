@@ -149,15 +149,37 @@ static void sweep_run(struct sweep *w, const char *id)
     sweep_dead(w, id, fd);
 }
 
-/* What a supervisor left that died between making its live file and naming it: it names no resource. */
+/* ".new.<id>.<pid>" into its parts. */
+static bool temp_name(const char *name, char id[SR_RUN_ID_MAX], pid_t *ret_pid)
+{
+    static const char prefix[] = ".new.";
+    uint64_t pid;
+    struct sr_error bad = { 0 };
+    const char *from = name + strlen(prefix), *dot = sr_text_starts(name, prefix) ? strchr(from, '.') : NULL;
+    if (!dot || dot - from >= SR_RUN_ID_MAX || sr_text_u64(dot + 1, 1, INT32_MAX, &pid, &bad) < 0)
+        return false;
+    memcpy(id, from, (size_t)(dot - from));
+    id[dot - from] = '\0';
+    *ret_pid = (pid_t)pid;
+    return sr_run_id_valid(id);
+}
+
+/*
+ * What a supervisor left that died between making its live file and naming it: it names no resource yet. The process is asked
+ * for; where its number went to another meanwhile, age decides.
+ */
 static void sweep_temp(struct sweep *w, const char *name)
 {
     struct stat st;
-    if (fstatat(w->state->live_fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
-        time(NULL) - st.st_mtime > STALE_TEMP_S) {
-        unlinkat(w->state->live_fd, name, 0);
-        unlinkat(w->state->runs_fd, name + strlen(".new."), AT_REMOVEDIR);
-    }
+    char id[SR_RUN_ID_MAX];
+    pid_t pid;
+    if (!temp_name(name, id, &pid) || fstatat(w->state->live_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+        return;
+    bool gone = kill(pid, 0) < 0 && errno == ESRCH;
+    if (!gone && time(NULL) - st.st_mtime <= STALE_TEMP_S)
+        return;
+    unlinkat(w->state->live_fd, name, 0);
+    unlinkat(w->state->runs_fd, id, AT_REMOVEDIR);
 }
 
 int sr_state_sweep(struct sr_state *s, struct sr_sweep *ret, struct sr_error *err)
@@ -175,7 +197,7 @@ int sr_state_sweep(struct sr_state *s, struct sr_sweep *ret, struct sr_error *er
     for (struct dirent *e; (e = readdir(d));) {
         if (sr_run_id_valid(e->d_name))
             sweep_run(&w, e->d_name);
-        else if (sr_text_starts(e->d_name, ".new.") && sr_run_id_valid(e->d_name + strlen(".new.")))
+        else
             sweep_temp(&w, e->d_name);
     }
     *ret = result;

@@ -227,7 +227,7 @@ leftovers() {
     grep -F "$work" /proc/self/mountinfo | sed 's/^/mount /'
     own_cgroups | sed 's/^/cgroup /'
     # A live file that never got its name belongs to a run that made nothing yet.
-    find "$XDG_STATE_HOME/sandrun/live" -mindepth 1 ! -name '.new.*' 2>/dev/null | sed 's/^/live /'
+    find "$XDG_STATE_HOME/sandrun/live" -mindepth 1 2>/dev/null | sed 's/^/live /'
     find "$XDG_STATE_HOME/sandrun" -mindepth 1 -maxdepth 3 ! -path '*/runs' ! -path '*/runs/*' ! -path '*/live*' \
         ! -path '*/cache*' 2>/dev/null | grep -v '/lock$' | sed 's/^/scratch /'
     local id

@@ -205,15 +205,23 @@ Test(sweep, a_torn_last_line_was_never_made)
     sr_live_clear(&l);
 }
 
-Test(sweep, stale_temporary_names_go_and_young_ones_stay)
+Test(sweep, a37_temporary_names_of_dead_or_long_gone_makers_go_and_live_ones_stay)
 {
-    const char *stale = ".new.20200101000000000000aaaaaaaaaaaa", *young = ".new.20200101000000000000bbbbbbbbbbbb";
     const struct timespec long_ago[2] = { { .tv_sec = 1 }, { .tv_sec = 1 } };
+    cleanup_free char *stale = sr_asprintf(".new.20200101000000000000aaaaaaaaaaaa.%d", getpid());
+    cleanup_free char *young = sr_asprintf(".new.20200101000000000000bbbbbbbbbbbb.%d", getpid());
+    pid_t dead_maker = fork();
+    if (dead_maker == 0)
+        _exit(0);
+    cr_assert_eq(waitpid(dead_maker, NULL, 0), dead_maker);
+    cleanup_free char *dead = sr_asprintf(".new.20200101000000000000cccccccccccc.%d", dead_maker);
+    close(openat(state.live_fd, dead, O_CREAT | O_WRONLY, 0600));
     close(openat(state.live_fd, stale, O_CREAT | O_WRONLY, 0600));
     close(openat(state.live_fd, young, O_CREAT | O_WRONLY, 0600));
     cr_assert_eq(utimensat(state.live_fd, stale, long_ago, 0), 0);
     expect_sweep(0, 0, 0);
     cr_expect_not(exists(state.live_fd, stale));
+    cr_expect_not(exists(state.live_fd, dead));
     cr_expect(exists(state.live_fd, young));
 }
 

@@ -182,6 +182,12 @@ static int attach_one_view(struct native *n, const char *source, const char *tar
 
 int native_attach_view(struct native *n, const char *source, const char *target, struct sr_error *err)
 {
+    for (size_t i = 0; i < n->host_mounts.n && !n->id.privileged; i++)
+        /* in its user namespace a clone takes all or nothing (mount_namespaces(7)), and an overlay takes no lower with mounts on it */
+        if (sr_path_below(n->host_mounts.v[i], source) && strcmp(n->host_mounts.v[i], source) != 0) {
+            sr_error_set(err, "engine.unavailable.nested_mount", "%s cannot be shown to the check: %s is mounted below it", source, n->host_mounts.v[i]);
+            return sr_error_hint(err, "name the directories beside it one by one in the binding's mounts, or run as root");
+        }
     if (attach_one_view(n, source, target, err) < 0)
         return -1;
     /* an overlay shows what lies under the mounts of its lower, so each gets a view of its own on top */
