@@ -127,10 +127,10 @@ build-fuzz/%: tests/fuzz/%.c build-fuzz/libsandrun.a
 
 # ---- measuring ----
 
-$(BUILD)/bench: tests/bench/bench.c Makefile
+$(BUILD)/bench: tests/bench/bench.c $(BUILD)/libsandrun.a Makefile
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
-	$(Q)$(CC) $(CSTD) -O2 -g $(WARN) -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -o $@ $<
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) $(ALL_LDFLAGS) -o $@ $< $(BUILD)/libsandrun.a $(LIBS)
 
 .PHONY: bench
 bench: $(BUILD)/sandrun $(BUILD)/bench ## measure against bare exec and bwrap (scripts/deps bench); not a test

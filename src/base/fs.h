@@ -20,7 +20,7 @@ SR_CHECK int sr_file_read_at(int dirfd, const char *path, size_t max, struct sr_
 /* From an open descriptor, from its current offset. */
 SR_CHECK int sr_file_read_fd(int fd, const char *name, size_t max, struct sr_buf *ret, struct sr_error *err);
 
-/* Temp file in the same directory, write, fsync, rename, fsync of the directory. A reader sees the old or the new file whole.
+/* Temp file in the same directory, write, fsync, rename. A reader sees the old or the new file whole, also after a power cut.
  * Codes: file.write, file.no_space (ENOSPC, EDQUOT). */
 SR_CHECK int sr_file_write_at(int dirfd, const char *name, const void *data, size_t len, mode_t mode, struct sr_error *err);
 

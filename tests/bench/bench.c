@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a contained run costs, as ratios of interleaved medians on one machine: bench SANDRUN SMALL-TREE LARGE-TREE [--json] [--rounds N]. */
+#include "sandrun/image.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -15,10 +17,11 @@
 #include <unistd.h>
 
 /*
- * Each round runs every subject once, in turn, so that what disturbs the machine disturbs all of them alike. A subject that
+ * Each round runs every subject once, in turn, so that what disturbs the machine disturbs all of them alike; every other round
+ * backwards, since the kernel takes namespaces down after their process, at the cost of whoever comes next. A subject that
  * fails ends the bench: the time of a failure is no measurement. Medians, and the quartiles as spread.
  */
-enum { ROUNDS = 50, ROUNDS_MAX = 1000, ARGS_MAX = 96 };
+enum { ROUNDS = 50, ROUNDS_MAX = 1000, ARGS_MAX = 512 };
 
 struct subject {
     const char *name;
@@ -45,19 +48,34 @@ static void give_all(struct subject *s, const char *const *args)
         give(s, *args);
 }
 
-/* The namespaces and mounts of a contained run, without overlay, filter, limits, change set or record. */
+/* The namespaces and mounts of a contained run, without overlay, filter, limits, change set or record. The same paths as a check sees, one by one: the shipped table is asked, not a copy of it. */
+static void bwrap_host_paths(struct subject *s)
+{
+    for (size_t i = 0; i < sr_host_paths_n; i++) {
+        static char targets[64][256];
+        static size_t used;
+        struct stat st;
+        const char *path = sr_host_paths[i].path;
+        if (lstat(path, &st) < 0)
+            continue;
+        if (!S_ISLNK(st.st_mode)) {
+            give_all(s, (const char *const[]){ "--ro-bind", path, path, NULL });
+            continue;
+        }
+        ssize_t len = used < 64 ? readlink(path, targets[used], sizeof targets[used] - 1) : -1;
+        if (len < 0)
+            continue;
+        targets[used][len] = '\0';
+        give_all(s, (const char *const[]){ "--symlink", targets[used++], path, NULL });
+    }
+}
+
 static void bwrap_arguments(struct subject *s, const char *tree)
 {
-    static const char *const binds[] = { "/usr", "/etc", "/opt", "/var/lib/dpkg" };
-    static const char *const links[][2] = { { "usr/bin", "/bin" }, { "usr/lib", "/lib" }, { "usr/lib64", "/lib64" }, { "usr/sbin", "/sbin" } };
     static const char *const head[] = { "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", NULL };
     static const char *const fresh[] = { "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/dev/shm", "--tmpfs", "/home/check", NULL };
     give_all(s, head);
-    for (size_t i = 0; i < sizeof binds / sizeof *binds; i++)
-        if (access(binds[i], F_OK) == 0)
-            give_all(s, (const char *const[]){ "--ro-bind", binds[i], binds[i], NULL });
-    for (size_t i = 0; i < sizeof links / sizeof *links; i++)
-        give_all(s, (const char *const[]){ "--symlink", links[i][0], links[i][1], NULL });
+    bwrap_host_paths(s);
     give_all(s, fresh);
     give_all(s, (const char *const[]){ "--ro-bind", tree, tree, "--chdir", tree, "/bin/true", NULL });
 }
@@ -172,7 +190,7 @@ int main(int argc, char **argv)
 {
     static struct subject s[SUBJECTS] = {
         [EXEC] = { .name = "fork, exec /bin/true" },
-        [BWRAP] = { .name = "bwrap, the namespaces alone" },
+        [BWRAP] = { .name = "bwrap, namespaces and the same mounts" },
         [SMALL] = { .name = "sandrun run, tree of 10" },
         [LARGE] = { .name = "sandrun run, tree of 100,000" },
     };
@@ -191,7 +209,7 @@ int main(int argc, char **argv)
             measure(&s[i], 0);
     for (size_t round = 0; round < r.rounds; round++)
         for (size_t i = 0; i < SUBJECTS; i++)
-            measure(&s[i], round);
+            measure(&s[round % 2 ? SUBJECTS - 1 - i : i], round);
     for (size_t i = 0; i < SUBJECTS; i++)
         qsort(s[i].ms, r.rounds, sizeof *s[i].ms, by_value);
     uname(&r.host);
