@@ -40,6 +40,10 @@ enum elf_libc preflight_libc(struct preflight *pf);
 void preflight_add(struct preflight *pf, struct sr_finding f);
 void preflight_drop(struct sr_finding *f);
 
+/* Where the link NAME of the tree leads inside, opened; -1, and a finding with this code, when that
+ * is not there. */
+int preflight_open_linked(struct preflight *pf, const char *name, const char *code);
+
 /* A Python environment while it is looked at. */
 struct venv {
     const char *name; /* relative to the tree, "." for the tree itself */

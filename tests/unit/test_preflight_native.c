@@ -190,6 +190,48 @@ Test(preflight_native, a27_a_foreign_library_among_fitting_ones_is_data)
 
 /* ---- node_modules ---- */
 
+Test(preflight_native, a27_environments_that_are_links_out_of_the_tree)
+{
+    static const char *const names[] = { "node_modules",   ".tox", ".nox", "vendor", "vendor/bundle",
+                                         "__pypackages__", "bower_components" };
+    pf_text("shared/x/index.js", 0644, "x");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cleanup_free char *link = sr_asprintf("tree/%s", names[i]);
+        pf_link(link, pf_path("shared"));
+        pf_run(NULL, NULL);
+        const struct sr_finding *f = pf_expect_one("env.mismatch.incomplete", names[i]);
+        cr_expect_not_null(strstr(f->expected, " -> "), "%s", f->expected);
+        cr_expect_not_null(strstr(f->found, pf_path("shared")), "%s", f->found);
+        cr_expect_not_null(strstr(f->remedy, "\"mounts\""), "%s", f->remedy);
+        pf_remove(link);
+        /* a link within the tree is as good as what it leads to */
+        pf_text("tree/inside/x/index.js", 0644, "x");
+        pf_link(link, pf_path("tree/inside"));
+        pf_run(NULL, NULL);
+        pf_expect_none();
+        pf_remove(link);
+        pf_remove("tree/inside");
+        /* its parent, made for it */
+        rmdir(pf_path("tree/vendor"));
+    }
+    pf_link("tree/vendor", "not/checked/out");
+    pf_run(NULL, NULL);
+    pf_expect_none();
+    pf_link("tree/node_modules", pf_path("shared"));
+    pf_mount(pf_path("shared"), pf_path("shared"));
+    pf_run(NULL, NULL);
+    pf_expect_none();
+}
+
+Test(preflight_native, a27_packages_behind_a_link_are_judged_too)
+{
+    cr_assert_eq(mkdir(pf_path("tree/installed"), 0755), 0);
+    pf_link("tree/node_modules", "installed");
+    pf_text("tree/package.json", 0644, "{\"dependencies\": {\"x\": \"1\"}}\n");
+    pf_run(NULL, NULL);
+    pf_expect_one("env.mismatch.incomplete", "node_modules");
+}
+
 Test(preflight_native, a27_an_emptied_node_modules)
 {
     cr_assert_eq(mkdir(pf_path("tree/node_modules"), 0755), 0);
