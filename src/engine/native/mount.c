@@ -216,23 +216,25 @@ static void unescape(char *path)
     *to = '\0';
 }
 
-int native_mount_points(struct sr_strv *ret, struct sr_error *err)
+int native_mountinfo(struct sr_buf *ret_text, struct sr_strv *ret_points, struct sr_error *err)
 {
-    enum { MOUNT_POINT_FIELD = 4 };
-    cleanup_file FILE *f = fopen("/proc/self/mountinfo", "re");
-    if (!f)
+    enum { MOUNT_POINT_FIELD = 4, TEXT_MAX = 16 * 1024 * 1024 };
+    cleanup_fd int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
         return sr_error_sys(err, "engine.unavailable.proc", "cannot read /proc/self/mountinfo");
-    cleanup_free char *line = NULL;
-    size_t cap = 0;
-    while (getline(&line, &cap, f) > 0) {
-        char *save = NULL, *field = strtok_r(line, " ", &save);
+    if (sr_file_read_fd(fd, "/proc/self/mountinfo", TEXT_MAX, ret_text, err) < 0)
+        return -1;
+    cleanup_free char *copy = sr_strdup(ret_text->data ? ret_text->data : "");
+    char *lines = NULL, *fields = NULL;
+    for (char *line = strtok_r(copy, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
+        char *field = strtok_r(line, " ", &fields);
         for (int i = 0; field && i < MOUNT_POINT_FIELD; i++)
-            field = strtok_r(NULL, " ", &save);
+            field = strtok_r(NULL, " ", &fields);
         if (!field)
             continue;
         unescape(field);
-        if (!sr_strv_has(ret, field)) /* one upon the other: the path is what counts */
-            sr_strv_add(ret, field);
+        if (!sr_strv_has(ret_points, field)) /* one upon the other: the path is what counts */
+            sr_strv_add(ret_points, field);
     }
     return 0;
 }

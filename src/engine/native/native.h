@@ -34,7 +34,8 @@ struct native {
     int sock;     /* the child's end of the control socket */
     int out_w, err_w;
     struct sr_buf filter; /* BPF */
-    struct sr_strv host_mounts; /* mount points of the host, in order; read once, before there are more */
+    struct sr_buf mountinfo;    /* of the host, read once, before there are more mounts */
+    struct sr_strv host_mounts; /* the mount points in it, in order */
     struct sr_cgroup cg;
 
     /* made by the steps, in the child */
@@ -119,8 +120,8 @@ SR_CHECK int native_attach(int root_fd, int mnt, const char *path, bool dir, str
 SR_CHECK int native_view_mount(struct native *n, const char *source, int *ret_fd, struct sr_error *err);
 /* The same with what is mounted below source, attached at target of the new root. */
 SR_CHECK int native_attach_view(struct native *n, const char *source, const char *target, struct sr_error *err);
-/* Every mount point of this mount namespace, in the order they were mounted. */
-SR_CHECK int native_mount_points(struct sr_strv *ret, struct sr_error *err);
+/* /proc/self/mountinfo, and every mount point in it, in the order they were mounted. */
+SR_CHECK int native_mountinfo(struct sr_buf *ret_text, struct sr_strv *ret_points, struct sr_error *err);
 SR_CHECK int native_overlay(struct native *n, const char *lower, bool writable, int *ret_fd, struct sr_error *err);
 
 /* ---- inside ---- */
