@@ -147,7 +147,8 @@ struct sr_policy_loaded {
     bool trusted;         /* from a commit, or from an explicit file outside the tree */
 };
 
-/* Further codes: policy.missing, policy.untrusted (staged without a trusted source: exit 120), policy.unreadable, git.* */
+/* Further codes: policy.missing, policy.untrusted (staged without a trusted source: exit 120), policy.unreadable, policy.unsafe (the
+ * organisation's files can be written by others than root and the caller, or are links: exit 120), git.* */
 SR_CHECK int sr_policy_load(const struct sr_policy_request *req, struct sr_policy_loaded *ret, struct sr_error *err);
 void sr_policy_loaded_clear(struct sr_policy_loaded *p);
 

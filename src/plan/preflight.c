@@ -207,6 +207,7 @@ int sr_preflight(const struct sr_plan *plan, sr_interpreter_version *version, vo
     look_at_all(&pf, &names);
     look_at_links(&pf);
     preflight_node(&pf);
+    preflight_git(&pf);
     *ret = pf.found;
     return 0;
 }

@@ -81,6 +81,7 @@ void preflight_libraries(struct preflight *pf, const char *name, int fd, const c
 /* The compiled programs of a Python environment's bin. */
 void preflight_programs(struct preflight *pf, const struct venv *v);
 void preflight_node(struct preflight *pf);
+void preflight_git(struct preflight *pf);
 /* pnpm's store, when the command is pnpm's: it clears a node_modules that was linked from another
  * store. */
 void preflight_pnpm(struct preflight *pf, int modules_fd);
