@@ -101,8 +101,9 @@ SR_CHECK int sr_manifest_diff(const struct sr_manifest *before, const struct sr_
 /* Reads an upper directory over its lower: whiteouts (char 0:0 and the xattr form), opaque directories in both spellings
  * (trusted.overlay.*, user.overlay.*), redirects, copy-ups that changed nothing. Appends unclassified changes; deletions are
  * expanded to the files lost. An upper the command could have forged (a char 0:0 without the kernel's hand is impossible
- * without CAP_MKNOD) is read with the same bounds. owner_shift: what to subtract from nothing - ids are not compared. */
-SR_CHECK int sr_overlay_read(int lower_fd, int upper_fd, struct sr_changeset *ret, struct sr_error *err);
+ * without CAP_MKNOD) is read with the same bounds. Ids are not compared. What others put into the lower after started_ns (CLOCK_REALTIME)
+ * is not counted as lost with the directory that it was put into; 0: all is. */
+SR_CHECK int sr_overlay_read(int lower_fd, int upper_fd, int64_t started_ns, struct sr_changeset *ret, struct sr_error *err);
 
 /* A directory that was empty before the run (the private HOME). */
 SR_CHECK int sr_tree_added(int root_fd, bool in_home, struct sr_changeset *ret, struct sr_error *err);
