@@ -83,8 +83,11 @@ int native_userns_make(const char *uid_map, const char *gid_map, int *ret_fd, st
     pid_t self = getpid();
     pid_t pid = clone(hold_namespace, stack + sizeof stack, CLONE_NEWUSER | CLONE_VM | SIGCHLD, &self);
     if (pid < 0) {
+        bool chrooted = errno == EPERM;
         sr_error_sys(err, "engine.unavailable.user_namespace", "cannot create a user namespace");
-        return sr_error_hint(err, "check that /proc/sys/user/max_user_namespaces is not 0");
+        /* root gets EPERM in one case: its root directory is not that of its mount namespace (user_namespaces(7)) */
+        return sr_error_hint(err, "%s", chrooted ? "sandrun runs in a chroot, where the kernel allows no user namespace: enter it with pivot_root or a container instead"
+                                                 : "check that /proc/sys/user/max_user_namespaces is not 0");
     }
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/uid_map", pid);
