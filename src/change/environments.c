@@ -234,9 +234,9 @@ const struct sr_environment *sr_environment_link(const char *path)
     /* "env" and ".env" are not among them: links of these names lead to settings as often */
     static const struct {
         const char *name, *kind;
-    } by_name[] = { { ".venv", "venv" },       { "venv", "venv" }, { ".virtualenv", "venv" },
-                    { ".tox", "tox" },         { ".nox", "nox" },
-                    { "_opam", "opam" },       { "Pods", "cocoapods" } };
+    } by_name[] = { { ".venv", "venv" },    { "venv", "venv" }, { ".virtualenv", "venv" },
+                    { ".tox", "tox" },      { ".nox", "nox" },  { "_opam", "opam" },
+                    { "Pods", "cocoapods" } };
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
     for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++)
         if (strcmp(by_name[i].name, name) == 0)

@@ -35,8 +35,8 @@ typedef bool sr_exists_fn(void *context, const char *path);
 const struct sr_environment *sr_environment_match(const char *path, sr_exists_fn *exists,
                                                   void *context);
 
-/* The link path, which is one by its name: where it leads may be outside of everything that is looked
- * at. NULL: none. */
+/* The link path, which is one by its name: where it leads may be outside of everything that is
+ * looked at. NULL: none. */
 const struct sr_environment *sr_environment_link(const char *path);
 
 /* below: path seen from the environment's root. */

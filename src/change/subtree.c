@@ -112,8 +112,8 @@ int sr_entry_tell(const struct sr_entry *e, const char *path, bool in_home,
     return 0;
 }
 
-/* By its birth: the change time of an older file moves with each edit, and such a file is lost all the
- * same. The change time is in the stat that we have, and never before the birth. */
+/* By its birth: the change time of an older file moves with each edit, and such a file is lost all
+ * the same. The change time is in the stat that we have, and never before the birth. */
 bool sr_entry_born_after(int dirfd, const char *name, const struct stat *st, int64_t moment)
 {
     struct statx sx;

@@ -11,9 +11,9 @@ struct sr_subtree {
     int root_fd;
     const char *from, *to;
     bool in_home;
-    bool added;  /* else deleted */
-    bool digest; /* read contents */
-    bool force;  /* sr_walk_open */
+    bool added;          /* else deleted */
+    bool digest;         /* read contents */
+    bool force;          /* sr_walk_open */
     int64_t born_before; /* what was made later is left out; 0: nothing is */
 };
 /* Was it made after that moment (CLOCK_REALTIME)? Not known counts as no, and so does 0. */

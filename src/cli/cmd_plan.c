@@ -154,18 +154,16 @@ static void plan_env_kind(struct cli_page *p, const struct sr_plan *plan, enum s
 {
     cleanup_strv struct sr_strv layers = { 0 };
     for (size_t i = 0; i < plan->n_env; i++) {
-        cleanup_free char *who = plan->env[i].source == source
-                                     ? entry_set_by(plan, name, plan->env[i].name)
-                                     : NULL;
+        cleanup_free char *who =
+            plan->env[i].source == source ? entry_set_by(plan, name, plan->env[i].name) : NULL;
         if (who && !sr_strv_has(&layers, who))
             sr_strv_add(&layers, who);
     }
     for (size_t k = 0; k < layers.n; k++) {
         cleanup_strv struct sr_strv names = { 0 };
         for (size_t i = 0; i < plan->n_env; i++) {
-            cleanup_free char *who = plan->env[i].source == source
-                                         ? entry_set_by(plan, name, plan->env[i].name)
-                                         : NULL;
+            cleanup_free char *who =
+                plan->env[i].source == source ? entry_set_by(plan, name, plan->env[i].name) : NULL;
             if (who && strcmp(who, layers.v[k]) == 0)
                 sr_strv_add(&names, plan->env[i].name);
         }

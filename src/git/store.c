@@ -93,9 +93,8 @@ static int store_add(struct sr_git *g, struct base base, const char *path, int d
     SR_GROW(g->stores, g->n_stores, g->cap_stores);
     char *full = sr_path_join(base.path, path);
     struct base within = { fd, full };
-    g->stores[g->n_stores++] = (struct git_store){
-        .fd = steal_fd(&fd), .path = full, .dev = st.st_dev, .ino = st.st_ino
-    };
+    g->stores[g->n_stores++] =
+        (struct git_store){ .fd = steal_fd(&fd), .path = full, .dev = st.st_dev, .ino = st.st_ino };
     return alternates_read(g, within, depth, err);
 }
 

@@ -26,9 +26,8 @@ static const char *const venv_names[] = { ".venv", "venv", "env", ".virtualenv" 
 /* Directories of environments. */
 static const char *const nests[] = { ".tox", ".nox" };
 /* Environments that are not looked into, but may be links. */
-static const char *const linked_names[] = { ".tox",          ".nox",
-                                            "vendor",        "vendor/bundle",
-                                            "__pypackages__", "bower_components",
+static const char *const linked_names[] = { ".tox",          ".nox",           "vendor",
+                                            "vendor/bundle", "__pypackages__", "bower_components",
                                             "Pods",          "_opam" };
 
 void preflight_add(struct preflight *pf, struct sr_finding f)
@@ -129,7 +128,8 @@ static void look_at(struct preflight *pf, const char *name, bool named_so, size_
 }
 
 /* Those that are links and lead nowhere inside, so that the command would fail as if the code were
- * wrong. What leads nowhere on the host either is how the tree is: such names have other uses too. */
+ * wrong. What leads nowhere on the host either is how the tree is: such names have other uses too.
+ */
 static void look_at_links(struct preflight *pf)
 {
     for (size_t i = 0; i < sizeof linked_names / sizeof *linked_names; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Objects that the tree's repository borrows from others (git clone --shared, --reference): will git
- * find them inside? */
+/* Objects that the tree's repository borrows from others (git clone --shared, --reference): will
+ * git find them inside? */
 #include "base/fs.h"
 #include "plan/preflight.h"
 #include "sandrun/git.h"
@@ -20,36 +20,38 @@ static const char list[] = ".git/objects/info/alternates";
 
 static void add_borrowed(struct preflight *pf, const char *store, const struct inside *w)
 {
-    static const char repack[] = "copy the objects: git repack -a -d && rm ";
+    /* as git names the list, which is elsewhere for a linked worktree */
+    static const char repack[] = "copy the objects: git repack -a -d && rm \"$(git rev-parse "
+                                 "--git-path objects/info/alternates)\"";
     char *mount = preflight_mount_remedy(pf->plan, store);
-    preflight_add(pf,
-                  (struct sr_finding){
-                      .code = "env.mismatch.git_alternates",
-                      .path = sr_strdup(list),
-                      .expected = sr_asprintf("the object store %s", store),
-                      .found = w->absent ? sr_asprintf("no %s inside", w->absent)
-                                         : sr_strdup("a loop of links"),
-                      .text = sr_asprintf("the repository borrows objects from %s, which the check's "
-                                          "root filesystem does not have: git would fail in it",
-                                          store),
-                      .remedy = mount ? sr_asprintf("%s%s; or mount them: %s", repack, list, mount)
-                                      : sr_asprintf("%s%s", repack, list),
-                  });
+    preflight_add(
+        pf, (struct sr_finding){
+                .code = "env.mismatch.git_alternates",
+                .path = sr_strdup(list),
+                .expected = sr_asprintf("the object store %s", store),
+                .found = w->absent ? sr_asprintf("no %s inside", w->absent)
+                                   : sr_strdup("a loop of links"),
+                .text = sr_asprintf("the repository borrows objects from %s, which the check's "
+                                    "root filesystem does not have: git would fail in it",
+                                    store),
+                .remedy =
+                    mount ? sr_asprintf("%s; or mount them: %s", repack, mount) : sr_strdup(repack),
+            });
     free(mount);
 }
 
 static void add_unread(struct preflight *pf, const struct sr_error *why)
 {
-    preflight_add(pf,
-                  (struct sr_finding){
-                      .code = "env.mismatch.git_alternates",
-                      .path = sr_strdup(list),
-                      .expected = sr_strdup("names of object stores"),
-                      .found = sr_strdup(why->text),
-                      .text = sr_asprintf("cannot tell where the repository borrows objects from: %s",
-                                          why->text),
-                      .remedy = sr_strdup("git fsck names what is wrong with it"),
-                  });
+    preflight_add(
+        pf, (struct sr_finding){
+                .code = "env.mismatch.git_alternates",
+                .path = sr_strdup(list),
+                .expected = sr_strdup("names of object stores"),
+                .found = sr_strdup(why->text),
+                .text = sr_asprintf("cannot tell where the repository borrows objects from: %s",
+                                    why->text),
+                .remedy = sr_strdup("git fsck names what is wrong with it"),
+            });
 }
 
 /* Most trees borrow nothing, and that is one look: the repository is not opened. */

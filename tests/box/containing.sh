@@ -307,8 +307,9 @@ borrowed() { # borrowed CLONE-OPTIONS...
     verdict errored env.mismatch 121
     is "code" "$(record 'preflight.findings.*.code')" env.mismatch.git_alternates
     matches "the store" "$err" "$PWD/main/\.git/objects"
-    local mounts
-    mounts=$(grep -o '"mounts": .*' <<<"$err")
+    local mounts remedy
+    remedy=$(record preflight.findings.0.remedy)
+    mounts=$(grep -o '"mounts": .*' <<<"$remedy")
     cp -a p q
     sh_binding p Log 'git log --format=%s -1 --skip 1' "{$mounts}"
     run 0 run --tree p Log
@@ -317,7 +318,8 @@ borrowed() { # borrowed CLONE-OPTIONS...
     sr run --tree p Write
     isnt "writing into the store" "$rc" 0
     absent main/.git/objects/x
-    git -C q repack -qad && rm q/.git/objects/info/alternates || fail "git repack"
+    (cd q && eval "$(grep -o 'git repack -a -d && rm "$([^)]*)"' <<<"$remedy")") || fail "git repack"
+    absent q/.git/objects/info/alternates
     run 0 run --tree q Log
     is "history inside" "$out" first
 }

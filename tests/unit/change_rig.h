@@ -66,8 +66,8 @@ __attribute__((unused)) static void rig_run(struct rig *r, const char *options, 
 
 __attribute__((unused)) static void rig_read(struct rig *r)
 {
-    cr_assert_eq(sr_overlay_read(r->lower_fd, r->upper_fd, r->started_ns, &r->set, &r->err), 0, "%s %s",
-                 r->err.code, r->err.text);
+    cr_assert_eq(sr_overlay_read(r->lower_fd, r->upper_fd, r->started_ns, &r->set, &r->err), 0,
+                 "%s %s", r->err.code, r->err.text);
 }
 
 __attribute__((unused)) static void rig_classify(struct rig *r)

@@ -99,8 +99,8 @@ Test(inside, a27_forty_links_are_followed_and_not_one_more)
         snprintf(target, sizeof target, "%u", i - 1);
         pf_link(path, target);
     }
-    /* A mount anywhere on the system makes the kernel start a walk again, and it counts the links of
-     * the first attempt too: forty may fail now and then, forty-one never succeed. */
+    /* A mount anywhere on the system makes the kernel start a walk again, and it counts the links
+     * of the first attempt too: forty may fail now and then, forty-one never succeed. */
     struct stat st;
     int forty = -1;
     for (unsigned tries = 0; forty < 0 && tries < 1000; tries++) {

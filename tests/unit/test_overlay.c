@@ -231,7 +231,8 @@ Test(overlay, counts_stay_whole_beyond_the_list)
     rig_down(&r);
 }
 
-/* A person edits the tree while the command runs: what was not there when it began is not its loss. */
+/* A person edits the tree while the command runs: what was not there when it began is not its loss.
+ */
 Test(overlay, a25_what_others_add_to_a_deleted_directory_is_not_lost)
 {
     static const struct {
@@ -252,13 +253,16 @@ Test(overlay, a25_what_others_add_to_a_deleted_directory_is_not_lost)
         usleep(20000);
         rig_run(&r, "", cases[i].command);
         /* edits of what was there move its change time, and it is lost all the same */
-        rig_sh(&r, "lower", "echo 2 >> d/sub/old; chmod 600 d/old; mkdir d/new; echo 1 > d/new/x; echo 1 > d/sub/new");
+        rig_sh(&r, "lower",
+               "echo 2 >> d/sub/old; chmod 600 d/old; mkdir d/new; echo 1 > d/new/x; echo 1 > "
+               "d/sub/new");
         if (i == 3)
             rig_sh(&r, "lower", "rm d/old; echo 3 > d/old");
         rig_read(&r);
         sr_set_sort_bytes(&r.set);
         cleanup_free char *got = set_text(&r.set);
-        cr_expect_str_eq(got, cases[i].want, "%s\n got:  %s\n want: %s", cases[i].command, got, cases[i].want);
+        cr_expect_str_eq(got, cases[i].want, "%s\n got:  %s\n want: %s", cases[i].command, got,
+                         cases[i].want);
         rig_down(&r);
     }
 }

@@ -297,22 +297,27 @@ static const char *entry_by(const struct sr_policy *p, const struct sr_binding *
 Test(policy, every_entry_knows_which_file_set_it)
 {
     struct sr_policy p = { 0 };
-    accept("{\"version\":1,\"defaults\":{\"env\":{\"set\":{\"A\":\"1\",\"B\":\"1\"},\"pass\":[\"P\"]},"
-           "\"mounts\":[{\"source\":\"/opt/a\"},{\"source\":\"/opt/b\"}]}}",
-           "{\"version\":1,\"defaults\":{\"env\":{\"set\":{\"D\":\"0\"}}},"
-           "\"bindings\":{\"Test\":{\"command\":[\"x\"],\"env\":{\"set\":{\"B\":\"2\",\"C\":\"3\"},"
-           "\"pass\":[\"Q\"],\"pass_secret\":{\"S_TOKEN\":\"it is needed\"}},"
-           "\"mounts\":[{\"source\":\"/opt/c\",\"target\":\"/opt/b\"}]}}}",
-           NULL, &p);
+    accept(
+        "{\"version\":1,\"defaults\":{\"env\":{\"set\":{\"A\":\"1\",\"B\":\"1\"},\"pass\":[\"P\"]},"
+        "\"mounts\":[{\"source\":\"/opt/a\"},{\"source\":\"/opt/b\"}]}}",
+        "{\"version\":1,\"defaults\":{\"env\":{\"set\":{\"D\":\"0\"}}},"
+        "\"bindings\":{\"Test\":{\"command\":[\"x\"],\"env\":{\"set\":{\"B\":\"2\",\"C\":\"3\"},"
+        "\"pass\":[\"Q\"],\"pass_secret\":{\"S_TOKEN\":\"it is needed\"}},"
+        "\"mounts\":[{\"source\":\"/opt/c\",\"target\":\"/opt/b\"}]}}}",
+        NULL, &p);
     const struct sr_binding *b = binding(&p, "Test");
     static const struct {
         enum sr_field field;
         const char *name, *file;
     } want[] = {
-        { SR_FIELD_ENV_SET, "A", "org.json" },     { SR_FIELD_ENV_SET, "B", "sandrun.json" },
-        { SR_FIELD_ENV_SET, "C", "sandrun.json" }, { SR_FIELD_ENV_SET, "D", "sandrun.json" },
-        { SR_FIELD_ENV_PASS, "P", "org.json" },    { SR_FIELD_ENV_PASS, "Q", "sandrun.json" },
-        { SR_FIELD_MOUNTS, "/opt/a", "org.json" }, { SR_FIELD_MOUNTS, "/opt/b", "sandrun.json" },
+        { SR_FIELD_ENV_SET, "A", "org.json" },
+        { SR_FIELD_ENV_SET, "B", "sandrun.json" },
+        { SR_FIELD_ENV_SET, "C", "sandrun.json" },
+        { SR_FIELD_ENV_SET, "D", "sandrun.json" },
+        { SR_FIELD_ENV_PASS, "P", "org.json" },
+        { SR_FIELD_ENV_PASS, "Q", "sandrun.json" },
+        { SR_FIELD_MOUNTS, "/opt/a", "org.json" },
+        { SR_FIELD_MOUNTS, "/opt/b", "sandrun.json" },
         { SR_FIELD_ENV_PASS_SECRET, "S_TOKEN", "sandrun.json" },
     };
     for (size_t i = 0; i < sizeof want / sizeof *want; i++)

@@ -192,8 +192,9 @@ Test(preflight_native, a27_a_foreign_library_among_fitting_ones_is_data)
 
 Test(preflight_native, a27_environments_that_are_links_out_of_the_tree)
 {
-    static const char *const names[] = { "node_modules",   ".tox", ".nox", "vendor", "vendor/bundle",
-                                         "__pypackages__", "bower_components" };
+    static const char *const names[] = { "node_modules",    ".tox",          ".nox",
+                                         "vendor",          "vendor/bundle", "__pypackages__",
+                                         "bower_components" };
     pf_text("shared/x/index.js", 0644, "x");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         cleanup_free char *link = sr_asprintf("tree/%s", names[i]);
