@@ -218,12 +218,12 @@ int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, 
     if (n.tree_fd < 0)
         return sr_error_sys(err, "plan.tree", "cannot open the tree %s", plan->tree);
     ret->lower_fd = n.tree_fd;
-    ret->userxattr = !n.id.privileged;
     int done = sr_seccomp_filter(io->state->cache_fd, &plan->seccomp_allow, &n.filter, err);
     if (done == 0)
         done = native_mountinfo(&n.mountinfo, &n.host_mounts, err);
     if (done == 0)
         done = native_identity_find(plan, &n.id, err);
+    ret->userxattr = !n.id.privileged;
     if (done == 0)
         done = native_run_limited(&n, io, ret, native_child, err);
     sr_closep(&n.id.userns_fd);
