@@ -213,7 +213,7 @@ int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, 
     *ret = (struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
     if (!sr_ticket_valid(ticket, plan))
         return sr_error_set(err, "engine.ticket", "the plan was not admitted by the gate");
-    struct native n = { .plan = plan, .id = { .userns_fd = -1 }, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .tell_steps = tell_steps, .filter = SR_BUF(256 * 1024) };
+    struct native n = { .plan = plan, .id = { .userns_fd = -1, .nobody_fd = -1 }, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .tell_steps = tell_steps, .filter = SR_BUF(256 * 1024) };
     n.tree_fd = sr_openat2(AT_FDCWD, plan->tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     if (n.tree_fd < 0)
         return sr_error_sys(err, "plan.tree", "cannot open the tree %s", plan->tree);
@@ -227,6 +227,7 @@ int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, 
     if (done == 0)
         done = native_run_limited(&n, io, ret, native_child, err);
     sr_closep(&n.id.userns_fd);
+    sr_closep(&n.id.nobody_fd);
     sr_buf_clear(&n.filter);
     sr_buf_clear(&n.mountinfo);
     sr_strv_clear(&n.host_mounts);

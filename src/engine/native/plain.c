@@ -110,7 +110,7 @@ int sr_engine_host_run(const struct sr_plan *plan, struct sr_engine_io *io, stru
     struct sr_plan view;
     struct sr_plan_env *env = NULL;
     host_view(plan, home, &view, &env);
-    struct native n = { .plan = &view, .id = { .userns_fd = -1 }, .tree_fd = -1, .run_fd = -1, .root_fd = -1, .scratch_fd = -1, .plain = true };
+    struct native n = { .plan = &view, .id = { .userns_fd = -1, .nobody_fd = -1 }, .tree_fd = -1, .run_fd = -1, .root_fd = -1, .scratch_fd = -1, .plain = true };
     int before = 0;
     prctl(PR_GET_CHILD_SUBREAPER, &before, 0, 0, 0);
     int done = native_mountinfo(&n.mountinfo, &n.host_mounts, err);

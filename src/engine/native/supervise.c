@@ -24,7 +24,7 @@ enum {
     GRACE_S = 2,    /* between SIGTERM to the check and SIGKILL to its init */
     SETUP_S = 300,  /* a set-up that takes longer hangs; the copy mode of a large tree is what needs most */
     LINGER_S = 5,   /* for a reader that does not take the last bytes of a run that was stopped */
-    SAMPLE_MS = 100 /* between looks at how full the scratch is */
+    SAMPLE_MS = 20 /* between looks at how full the scratch is: what was full and is removed again was full all the same */
 };
 
 enum { FD_SOCK, FD_INIT, FD_SIGNAL, FD_OUT, FD_ERR, FD_OUT_FORWARD, FD_ERR_FORWARD, FD_COUNT };
