@@ -23,6 +23,17 @@ same() {
 }
 t "a39 the same plan, the same result: exit 0" same
 
+# What real tools leave: logs named after the time, caches, artefacts with a date inside.
+stamped() {
+    project p
+    sh_binding p Test 'now=$(date +%s%N); mkdir -p ~/.npm/_logs .pytest_cache; echo $now >~/.npm/_logs/$now-debug-0.log
+        echo $now >.pytest_cache/lastfailed; echo $now >report.txt; exit 3'
+    run 3 run --staged --tree p --record first.json Test
+    run 0 repro first.json
+    matches "says so" "$err" 'the same result'
+}
+t "a39 time stamps in names of caches and in changed files are no difference" stamped
+
 differs() {
     project p
     sh_binding p Test 'test -e /dev/shm/../../proc/self && exit $(( $(date +%N | cut -c1-9 | sed "s/^0*//") % 100 + 1 ))'
