@@ -178,6 +178,29 @@ void sr_text_printable(struct sr_buf *out, const void *bytes, size_t len)
     }
 }
 
+static int hex_value(char c)
+{
+    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int sr_text_unprintable(struct sr_buf *out, const char *s)
+{
+    for (; *s; s++) {
+        if (*s != '\\') {
+            sr_buf_putc(out, *s);
+        } else if (s[1] == '\\') {
+            sr_buf_putc(out, *++s);
+        } else {
+            int high = s[1] == 'x' ? hex_value(s[2]) : -1, low = high < 0 ? -1 : hex_value(s[3]);
+            if (low < 0)
+                return -1;
+            sr_buf_putc(out, (char)(high << 4 | low));
+            s += 3;
+        }
+    }
+    return 0;
+}
+
 bool sr_text_starts(const char *s, const char *prefix)
 {
     return strncmp(s, prefix, strlen(prefix)) == 0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun check: the preflight alone. */
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/request.h"
@@ -40,9 +41,9 @@ int cli_check(const struct cli_args *args)
     struct sr_findings findings = { 0 };
     int status;
     if (cli_session_open(args, 0, &s, &err) < 0)
-        return cli_error(&err);
+        return cli_failed(args, &err);
     if (sr_resolve_preflight(&s.resolved.plan, &s.state, &findings, &err) < 0)
-        return cli_error(&err);
+        return cli_failed(args, &err);
     status = findings.n ? SR_EXIT_ENV : 0;
     status = cli_flag(args, "json") ? findings_json(&s.resolved.plan, &findings, status)
                                     : findings_print(&s.resolved.plan, &findings, status);

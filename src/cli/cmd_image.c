@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun image pin --host: the fingerprint of this host, and the line to write. */
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/request.h"
@@ -102,10 +103,10 @@ int cli_image(const struct cli_args *args)
     if (!cli_flag(args, "host")) {
         sr_error_set(&err, "usage.missing_option",
                      "sandrun image pin needs --host: this version pins no other image");
-        status = cli_error(&err);
+        status = cli_failed(args, &err);
     } else if (cli_session_open(args, -1, &p.s, &err) < 0 ||
                pin_all(&p, args->positional[1], &err) < 0) {
-        status = cli_error(&err);
+        status = cli_failed(args, &err);
     } else {
         status = pins_print(&p, cli_flag(args, "json"));
     }

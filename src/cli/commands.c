@@ -92,11 +92,14 @@ const struct cli_command cli_commands[] = {
       .description =
           "Resolves every binding of the policy and prints whether it is contained, and each "
           "opt-out with its reason. Red when a binding that executes code of the tree is not "
-          "contained; bindings that only read it (executes: false) are listed and not judged.",
+          "contained; bindings that only read it (executes: false) are listed and not judged. A "
+          "policy without any binding is an error, not a green answer about nothing.",
       .examples =
           "sandrun audit --staged  # in CI: red when a check is not contained\n",
       .exits = EXITS({ 0, "every binding that executes is contained" },
-                     { SR_EXIT_BLOCKED, "one is not, or the policy was refused" }, FAILS),
+                     { SR_EXIT_BLOCKED, "one is not, or the policy was refused" },
+                     { SR_EXIT_SANDBOX, "the policy has no check at all, sandrun failed, or the "
+                                        "command line was wrong" }),
       .run = cli_audit },
     { .name = "check",
       .summary = "look whether the tree's environments can work, without running",
@@ -147,7 +150,10 @@ const struct cli_command cli_commands[] = {
           "Prints the change set of a record: environments first, then by class, each path with + "
           "(added), - (deleted), ~ (content), m (mode) or t (type).",
       .examples = "sandrun diff 18f2c3  # by the start of a run id\n",
-      .exits = EXITS({ 0, "the change set was printed, empty or not" }, FAILS),
+      .exits = EXITS({ 0, "the change set was printed, empty or not" },
+                     { SR_EXIT_BLOCKED, "the record is not what its own digest says" },
+                     { SR_EXIT_SANDBOX, "the record cannot be read or is damaged, sandrun failed, "
+                                        "or the command line was wrong" }),
       .run = cli_diff },
     { .name = "doctor",
       .summary = "try each thing containment needs on this machine",

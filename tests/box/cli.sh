@@ -240,4 +240,117 @@ setuid_refused() {
     fi
 }
 t "a13 sandrun refuses to work as a setuid program" setuid_refused
+
+# ---- what a machine reads ----
+
+# A former run's answer is never taken for this one's, however this one ends.
+record_left() { # record_left EXIT REASON ARGS...: run with --record over a former pass
+    local want=$1 reason=$2
+    shift 2
+    run 0 run --tree p --record r.json Test
+    run "$want" run "$@" --json
+    cmp -s r.json "$work/stdout" || fail "the copy is not what --json prints" "$(cat r.json)"
+    isnt "status" "$($PY "$top/tests/lib/field.py" r.json status)" passed
+    matches "reason" "$($PY "$top/tests/lib/field.py" r.json reason)" "$reason"
+    is "exit" "$($PY "$top/tests/lib/field.py" r.json exit)" "$want"
+}
+former_records() {
+    project p
+    project unborn
+    sh_binding p Test true
+    record_left 125 policy.no_binding --tree p --record r.json Tset
+    record_left 120 policy.loosens --tree p --record r.json --wall 23h Test
+    record_left 125 plan.tree --tree missing --record r.json Test
+    record_left 125 policy.missing --tree unborn --record r.json Test
+    record_left 120 rootfs.pin_mismatch --tree p --policy wrong.json --record r.json Test
+    record_left 125 usage.invalid_value --tree p --record r.json --wall 10parsecs Test
+    record_left 125 usage.missing_argument --record=r.json --tree p
+}
+former() {
+    printf '{"version": 1, "bindings": {"Test": {"command": ["true"], "rootfs": {"host": "sha256:%064d"}}}}' 7 >wrong.json
+    former_records
+}
+t "cli: --record never leaves a former run's answer" former
+
+no_record_replaced() {
+    project p
+    sh_binding p Test true
+    cp p/sandrun.json kept
+    usage 'no record' run --tree p --record p/sandrun.json Test
+    cmp -s kept p/sandrun.json || fail "the policy was replaced by a record"
+    run 125 run --record p/sandrun.json --tree p --wal 3s Test
+    cmp -s kept p/sandrun.json || fail "the policy was replaced by an answer"
+    : >empty
+    run 0 run --tree p --record empty Test
+    is "status" "$($PY "$top/tests/lib/field.py" empty status)" passed
+}
+t "cli: --record replaces records and nothing else" no_record_replaced
+
+json_error() { # json_error CODE ARGS...: with --json the failure is a document too
+    local code=$1
+    shift
+    sr "$@" --json
+    isnt "exit of: sandrun $* --json" "$rc" 0
+    matches "code of: sandrun $*" "$(json error.code)" "^$code\$"
+    isnt "text of: sandrun $*" "$(json error.text)" ""
+    matches "and on stderr" "$err" "$code"
+}
+json_errors() {
+    project p
+    sh_binding p Test true
+    cd p || exit 1
+    json_error policy.no_binding plan Tset
+    json_error policy.no_binding check Tset
+    json_error policy.no_binding image pin --host Tset
+    json_error plan.tree audit --tree missing
+    json_error 'record.*|state.*' diff 0000
+    json_error 'record.*|state.*' repro 0000
+    json_error usage.missing_option image pin
+    json_error usage.unknown_option plan --stagd Test
+    json_error usage.unexpected_argument doctor Test
+    printf '{"schema": "x"}' >cut.json
+    json_error record.schema diff ./cut.json
+    json_error record.schema repro ./cut.json
+    touch not-a-directory
+    XDG_STATE_HOME=$PWD/not-a-directory json_error 'state.*' clean
+    XDG_STATE_HOME=$PWD/not-a-directory json_error 'state.*' doctor
+}
+t "cli: with --json every command's failure is a JSON object on stdout" json_errors
+
+two_sources() {
+    project p
+    sh_binding p Test 'touch ran'
+    usage 'policy-ref' run --tree p --policy p/sandrun.json --policy-ref HEAD Test
+    usage 'policy-ref' audit --tree p --policy p/sandrun.json --policy-ref HEAD
+}
+t "cli: --policy together with --policy-ref is refused" two_sources
+
+nothing_to_audit() {
+    project p
+    printf '{"version": 1, "bindings": {}}' >p/sandrun.json
+    usage 'nothing to audit' audit --tree p
+    matches "code" "$err" 'policy.no_binding'
+    json_error policy.no_binding audit --tree p
+    run 0 help audit
+    matches "help" "$out" 'no check at all'
+}
+t "cli: an audit of nothing is not green" nothing_to_audit
+
+# diff's exits on damaged and forged records are those its help names.
+forged_records() {
+    project p
+    sh_binding p Test true
+    run 0 run --tree p --record good.json Test
+    local d
+    d=$($PY "$top/tests/lib/field.py" good.json plan_digest)
+    sed "s/$d/sha256:$(printf %064d 7)/" good.json >forged.json
+    run 120 diff forged.json
+    matches "code" "$err" record.invalid.digest
+    head -c 200 good.json >cut.json
+    run 125 diff ./cut.json
+    run 0 help diff
+    matches "help" "$out" '^ *120 '
+    matches "help" "$out" '^ *125 '
+}
+t "cli: diff on forged and damaged records exits as its help says" forged_records
 summary

@@ -70,6 +70,20 @@ PY'
 t "a39 another plan digest in the record: refused by name" drifted 'plan|record' \
     'd=$($PY "$top/tests/lib/field.py" first.json plan_digest); sed -i "s/$d/sha256:$(printf %064d 7)/" first.json'
 
+# A tree whose name is no UTF-8: the record spells it, and the spelling leads back.
+strange_names() {
+    local dir
+    for dir in $'t\xff\xfe' 't\xff' $'umlaut-\xc3\xa4'; do
+        project "$dir"
+        sh_binding "$dir" Test 'cat README; exit 3'
+        run 3 run --staged --tree "$dir" --record first.json Test
+        run 0 repro first.json
+        matches "says so" "$err" 'the same result'
+        scrub "$dir"
+    done
+}
+t "a39 a tree with a name of any bytes" strange_names
+
 allowed_drift() {
     recorded
     echo more >>p/README
