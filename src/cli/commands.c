@@ -109,9 +109,10 @@ const struct cli_command cli_commands[] = {
           "The preflight of run by itself: interpreters that are missing or of another version "
           "than the environment was built with, scripts whose first line leads nowhere, native "
           "parts for another architecture or libc. Both sides of each finding are printed, and "
-          "what to do.",
+          "what to do. When a run would be refused for another reason (a pin, an opt-out), that is "
+          "printed too, and the exit status stays the findings' own.",
       .examples = "sandrun check Test  # before the first run on a new machine\n",
-      .exits = EXITS({ 0, "nothing was found" }, REFUSED,
+      .exits = EXITS({ 0, "nothing was found, whether or not a run would be refused" }, REFUSED,
                      { SR_EXIT_ENV, "an environment cannot work here" }, FAILS),
       .run = cli_check },
     { .name = "image",
@@ -121,10 +122,13 @@ const struct cli_command cli_commands[] = {
       .description =
           "With --host, prints the fingerprint of this host for BINDING, or for every binding, "
           "and the line to write into the policy. The fingerprint covers the architecture, "
-          "os-release, the package database and the tools that the binding's command names.",
+          "os-release, the package database and the tools that the binding's command names, so each "
+          "binding has its own. A pin that is still to be filled in is written \"sha256:...\".",
       .examples =
           "sandrun image pin --host Test  # the line to write after an update of the host\n",
-      .exits = EXITS({ 0, "the pins were printed" }, REFUSED, FAILS),
+      .exits = EXITS({ 0, "the pins were printed" }, REFUSED,
+                     { SR_EXIT_SANDBOX, "a binding has none, the others were printed; or sandrun "
+                                        "failed, or the command line was wrong" }),
       .run = cli_image },
     { .name = "repro",
       .summary = "run the plan of a record again and compare",

@@ -29,8 +29,8 @@ enum { INIT_FILE_MAX = 1024 * 1024 };
 /* Looks at the files at the root of the tree; follows no link, runs nothing. */
 void init_detect(int tree_fd, struct init_found *ret);
 void init_found_clear(struct init_found *f);
-/* The text of sandrun.json. A check without a pin gets a pin of zeros, for the draft that the pins
- * are asked with. */
+/* The text of sandrun.json. A check without a pin gets one that is still to be filled in, for the
+ * draft that the pins are asked with. */
 void init_text(const struct init_found *f, struct sr_buf *out);
 
 /* For the detectors. A name that is taken stays: the first detector knows best. argv ends with

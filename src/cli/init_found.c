@@ -113,8 +113,7 @@ static void put_head(const struct init_found *f, struct sr_buf *out)
 
 static void put_check(struct sr_buf *out, const struct init_check *c)
 {
-    static const char zeros[] =
-        "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    static const char unfilled[] = "sha256:...";
     sr_buf_printf(out, "    // %s\n    ", c->why);
     put_string(out, c->name);
     sr_buf_puts(out, ": {\n");
@@ -123,7 +122,7 @@ static void put_check(struct sr_buf *out, const struct init_check *c)
         put_list(out, &c->command);
         sr_buf_puts(out, ",\n");
     }
-    sr_buf_printf(out, "      \"rootfs\": { \"host\": \"%s\" }\n    }", c->pin[0] ? c->pin : zeros);
+    sr_buf_printf(out, "      \"rootfs\": { \"host\": \"%s\" }\n    }", c->pin[0] ? c->pin : unfilled);
 }
 
 static const char skeleton[] =

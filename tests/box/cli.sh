@@ -353,4 +353,89 @@ forged_records() {
     matches "help" "$out" '^ *125 '
 }
 t "cli: diff on forged and damaged records exits as its help says" forged_records
+
+# ---- pins: from a policy that has none yet to a run ----
+
+# The README's first policy, as it stands there.
+first_policy() {
+    awk '/^## The first policy/ { on = 1 } on && /^```jsonc/ { copy = 1; next } copy && /^```/ { exit } copy' \
+        "$top/README.md" >"$1"
+    [ -s "$1" ] || fail "README.md has no first policy"
+}
+fill_pins() { # fill_pins DIR: as a person would, binding by binding
+    $PY - "$1/sandrun.json" "$last_out" <<'PY'
+import json, re, sys
+text, pins = open(sys.argv[1]).read(), {p["binding"]: p["host"] for p in json.load(open(sys.argv[2]))["pins"]}
+for name, digest in pins.items():
+    text = re.sub(r'("%s": \{[^{}]*("rootfs": \{ "host": ))"sha256:\.\.\."' % name, r'\1"%s"' % digest, text, count=1)
+open(sys.argv[1], "w").write(text)
+PY
+}
+readme_policy() {
+    project p
+    first_policy p/sandrun.json
+    commit p
+    sr run --staged --tree p Test
+    verdict blocked rootfs.unpinned 120
+    matches "the line to write" "$err" '"rootfs": \{ "host": "sha256:[0-9a-f]{64}" \}'
+    run 0 diff "$(record id)"
+    run 0 image pin --tree p --host Test
+    matches "the line to write" "$out" '"rootfs": \{ "host": "sha256:[0-9a-f]{64}" \}'
+    run 0 image pin --tree p --host --json
+    fill_pins p
+    commit p
+    run 0 plan --tree p --staged --json Test
+    is "refusals of Test" "$(json 'refusals.*.code')" ""
+    run 0 plan --tree p --staged --json Lint
+    is "refusals of Lint" "$(json 'refusals.*.code')" ""
+}
+t "cli: the README's first policy leads to a pinned one" readme_policy
+
+bad_pins() {
+    project p
+    local pin
+    for pin in 'sha256:' 'sha256:....' 'sha256:abc' '...' 'sha1:...'; do
+        printf '{"version": 1, "bindings": {"Test": {"command": ["true"], "rootfs": {"host": "%s"}}}}' "$pin" >p/sandrun.json
+        run 125 image pin --tree p --host Test
+        matches "code of $pin" "$err" policy.invalid.digest
+        matches "a way out that works" "$err" 'write "sha256:\.\.\."'
+    done
+}
+t "cli: a pin that is misspelt is told what to write so that it can be asked for" bad_pins
+
+other_pins() {
+    project p
+    printf '{"version": 1, "bindings": {"Bad": {"command": ["true"], "mounts": [{"source": "%s/none"}]},
+        "Good": {"command": ["true"]}, "Other": {"command": ["sh", "-c", "true"]}}}' "$PWD" >p/sandrun.json
+    run 125 image pin --tree p --host
+    matches "Good" "$out" '^Good'
+    matches "Other" "$out" '^Other'
+    matches "Bad" "$err" 'no pin for Bad'
+    run 125 image pin --tree p --host --json
+    is "pins" "$(json 'pins.*.binding')" "$(printf 'Good\nOther')"
+    is "errors" "$(json 'errors.*.binding'):$(json 'errors.*.code')" "Bad:plan.path"
+    run 125 image pin --tree p --host Bad
+    run 0 image pin --tree p --host Good
+}
+t "cli: one binding that cannot be planned does not hide the pins of the others" other_pins
+
+shared_pin() {
+    project p
+    printf '{"version": 1, "bindings": {"Test": {"command": ["sh", "-c", "true"]}, "Lint": {"command": ["git", "--version"]}}}' >p/sandrun.json
+    run 0 image pin --tree p --host Test --json
+    printf '{"version": 1, "defaults": {"rootfs": {"host": "%s"}}, "bindings": {"Test": {"command": ["sh", "-c", "true"]},
+        "Lint": {"command": ["git", "--version"]}}}' "$(json 'pins.*.host')" >p/sandrun.json
+    run 0 run --tree p Test
+    run 120 run --tree p Lint
+    matches "what the pin covers" "$err" 'git \(/[^ )]*git\)'
+    matches "whose line it is" "$err" 'in bindings\.Lint: "rootfs"'
+    run 0 check --tree p Lint
+    matches "check says that a run would be blocked" "$out" 'would be blocked'
+    matches "and why" "$out" 'rootfs\.pin_mismatch'
+    run 0 check --tree p --json Lint
+    is "as JSON" "$(json decision):$(json 'refusals.*.code')" refused:rootfs.pin_mismatch
+    run 0 check --tree p Test
+    lacks "and only then" "$out" 'blocked'
+}
+t "cli: one pin for bindings with other tools: the refusal says what a pin covers" shared_pin
 summary
