@@ -438,4 +438,47 @@ shared_pin() {
     lacks "and only then" "$out" 'blocked'
 }
 t "cli: one pin for bindings with other tools: the refusal says what a pin covers" shared_pin
+
+offers() { # offers EXPECTED WORDS...: what bash offers for the last word
+    local want=$1 got
+    shift
+    got=$(
+        PATH=$(dirname "$SANDRUN"):$PATH
+        . "$work/completion"
+        COMP_WORDS=(sandrun "$@")
+        COMP_CWORD=$#
+        _sandrun
+        echo "${COMPREPLY[*]}"
+    )
+    is "offered for: sandrun $*" "$got" "$want"
+}
+completion() {
+    run 0 help --completion bash
+    cp "$work/stdout" "$work/completion"
+    project p
+    sh_binding p Test true
+    sh_binding p Lint true
+    mkdir empty
+    cd empty || exit 1
+    mkdir sub
+    touch file.json
+    offers "doctor" doc
+    offers "sub" run -C ''
+    offers "sub" run --tree ''
+    offers "sub" run --tree = ''
+    offers "" run ''
+    offers "Test Lint" run --tree ../p ''
+    offers "Test Lint" run --tree = ../p ''
+    offers "Lint" run -C ../p L
+    offers "" run -C ../p Test ''
+    offers "" run -C ../p Test -- ''
+    offers "" run -C ../p Test -- --w
+    offers "--wall" run -C ../p Test --w
+    offers "" run -C ../p --wall ''
+    offers "pin" image ''
+    offers "" image pin --host ''
+    offers "Test Lint" image pin --host -C ../p ''
+    offers "file.json" diff f
+}
+t "cli: bash is offered what can stand there, and nothing else" completion
 summary
