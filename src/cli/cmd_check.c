@@ -5,21 +5,16 @@
 #include "cli/gate_text.h"
 #include "cli/print.h"
 #include "cli/request.h"
+#include "cli/verdict_text.h"
 #include "sandrun/verdict.h"
 
 #include <unistd.h>
 
 static void findings_lines(struct cli_page *p, const struct sr_findings *f)
 {
-    for (size_t i = 0; i < f->n; i++) {
-        const struct sr_finding *v = &f->v[i];
-        cli_line(p, CLI_BAD, "%s: %s", v->path, v->text);
-        cli_line(p, CLI_PLAIN, "  code: %s", v->code);
-        cli_line(p, CLI_PLAIN, "  expected: %s", v->expected ? v->expected : "-");
-        cli_line(p, CLI_PLAIN, "  found: %s", v->found ? v->found : "-");
-        if (v->remedy)
-            cli_lines(p, CLI_PLAIN, "  do: ", v->remedy);
-    }
+    for (size_t i = 0; i < f->n; i++)
+        cli_finding_lines(p, f->v[i].path, f->v[i].code, f->v[i].text, f->v[i].expected,
+                          f->v[i].found, f->v[i].remedy);
 }
 
 /* "Nothing found" alone would read as "it will run". */
@@ -32,6 +27,8 @@ static int check_print(const struct sr_plan *plan, const struct sr_findings *f,
         cli_line(&p, refused ? CLI_PLAIN : CLI_GOOD,
                  "%s: nothing found in the tree's environments that cannot work here",
                  plan->binding);
+    else
+        cli_line(&p, CLI_BAD, "%s: cannot work here", plan->binding);
     findings_lines(&p, f);
     if (refused) {
         cli_line(&p, CLI_WARN, "%s: a run would be blocked all the same", plan->binding);

@@ -66,7 +66,7 @@ static void diff_page(struct cli_page *p, const cJSON *record)
     }
     if (cJSON_GetArraySize(repairs) > 0)
         cli_line(p, CLI_HEAD, "environments");
-    cli_repair_lines(p, changes);
+    cli_repair_lines(p, changes, NULL);
     for (int c = 0; c < SR_CLASS_COUNT; c++)
         class_lines(p, changes, sr_change_class_name((enum sr_change_class)c));
     if (cli_bool_at(changes, "truncated"))

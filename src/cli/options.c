@@ -50,7 +50,7 @@ static int value_size(const char *s, struct sr_error *err)
 static int value_number(const char *s, struct sr_error *err)
 {
     uint64_t n;
-    return sr_text_u64(s, 1, 1u << 30, &n, err);
+    return sr_text_u64(s, 0, UINT32_MAX, &n, err); /* the field's own range is the policy's to tell */
 }
 
 /* "2" or "1.5": in steps of a tenth, as the policy has it. */

@@ -481,4 +481,58 @@ completion() {
     offers "file.json" diff f
 }
 t "cli: bash is offered what can stand there, and nothing else" completion
+
+# ---- messages that say what is wrong, and whose it is ----
+
+said() { # said PATTERN ARGS...: a failure, and its message
+    local pattern=$1
+    shift
+    sr "$@"
+    isnt "exit of: sandrun $*" "$rc" 0
+    matches "stderr of: sandrun $*" "$err" "$pattern"
+}
+messages() {
+    project p
+    sh_binding p Test true '{"limits": {"wall": "10m"}}'
+    said 'wall: 20m is more than the 10m of ' run --tree p --wall 20m Test
+    said 'pids: 0 is not between' run --tree p --pids 0 Test
+    said 'files: 0 is not between' run --tree p --files 0 Test
+    said 'is too long to count' run --tree p --wall 99999999999999999999s Test
+    said 'the bindings are: Test' run --tree p Deploy
+    lacks "no guess" "$err" 'did you mean'
+    said 'did you mean Test' run --tree p Tets
+    said 'errored: the commit' run --tree p --policy-ref nowhere Test
+    lacks "whose fault it is" "$err" 'sandrun failed'
+    printf '\xef\xbb\xbf{"version": 1, "bindings": {}}' >p/sandrun.json
+    said 'byte order mark' run --tree p Test
+}
+t "cli: messages name both sides, and do not blame sandrun" messages
+
+edited_policy() {
+    project p
+    sh_binding p Test true
+    $PY "$top/tests/lib/binding.py" p/sandrun.json Newer '{"command": ["true"]}'
+    said 'was not used' run --staged --tree p Newer
+    matches "code" "$err" policy.no_binding
+    said 'the bindings are: Test' run --staged --tree p Newer
+}
+t "cli: a staged run of a binding that only the edited policy has says so" edited_policy
+
+same_word() {
+    project p
+    sh_binding p Test true '{"network": {"host": "a test of words"}}'
+    run 120 audit --tree p
+    matches "audit" "$out" 'NOT contained'
+    run 0 run --tree p Test
+    matches "run" "$err" 'NOT contained'
+}
+t "cli: audit and run use the same word for what is not contained" same_word
+
+control_titles() {
+    run 0 doctor --json
+    local titles
+    titles=$(json 'primitives.*.title')
+    is "titles that stand there twice" "$(sort <<<"$titles" | uniq -d)" ""
+}
+t "cli: doctor says of each thing what it is" control_titles
 summary

@@ -67,6 +67,23 @@ Test(text, a10_names_cannot_steer_a_terminal)
     cr_assert_str_eq(b.data, "a\\x1b[31m\\x0a\\xff\\xc2\\x9b\\\\\\xe2\\x80\\xae\xc3\xa9");
 }
 
+Test(text, what_does_not_fit_is_called_too_large_and_not_misspelt)
+{
+    static const char *const long_ones[] = { "99999999999999999999s", "99999999999999999999ns", "300000000d" };
+    for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++) {
+        struct sr_error err = { 0 };
+        uint64_t v;
+        cr_assert_eq(sr_text_duration(long_ones[i], &v, &err), -1);
+        cr_expect_not_null(strstr(err.text, "too long"), "%s", err.text);
+    }
+    struct sr_error size = { 0 }, number = { 0 };
+    uint64_t v;
+    cr_assert_eq(sr_text_size("99999999999999999999", &v, &size), -1);
+    cr_expect_not_null(strstr(size.text, "too large"), "%s", size.text);
+    cr_assert_eq(sr_text_u64("99999999999999999999", 0, UINT64_MAX, &v, &number), -1);
+    cr_expect_not_null(strstr(number.text, "outside"), "%s", number.text);
+}
+
 Test(text, a_spelling_leads_back_to_the_bytes)
 {
     static const struct {

@@ -450,6 +450,16 @@ Test(policy, a_refusal_says_what_to_do)
     cr_expect_not_null(strstr(err.text, "org.json"), "%s", err.text);
 }
 
+Test(policy, short_names_are_not_near_each_other)
+{
+    struct sr_policy p = { 0 };
+    accept(NULL, "{\"version\":1,\"bindings\":{\"CI\":{\"command\":[\"a\"]}}}", NULL, &p);
+    cleanup_free char *other = sr_policy_near(&p, "Go"), *typo = sr_policy_near(&p, "CJ");
+    cr_expect_str_eq(other, "");
+    cr_expect_str_eq(typo, "CI");
+    sr_policy_clear(&p);
+}
+
 Test(policy, a_pin_that_is_not_filled_in_is_no_pin)
 {
     struct sr_policy p = { 0 };
@@ -471,6 +481,7 @@ Test(policy, near_names_are_suggested)
     cr_expect_str_eq(near, "Test");
     cr_expect_str_eq(typo, "Test");
     cr_expect_str_eq(none, "");
+
     cr_expect_null(sr_policy_binding(&p, "test"));
     sr_policy_clear(&p);
 }
