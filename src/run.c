@@ -360,6 +360,8 @@ void sr_run(const struct sr_run_request *req, struct sr_run_result *ret)
     sigaddset(&blocked, SIGHUP);
     /* ignored, not blocked: one that stayed pending would end us when the mask is restored */
     void (*pipe_before)(int) = signal(SIGPIPE, SIG_IGN);
+    void (*child_before)(int) = signal(SIGCHLD, SIG_DFL); /* ignored by the caller, it would reap our children for us */
+    void (*size_before)(int) = signal(SIGXFSZ, SIG_IGN); /* a caller's ulimit -f: writing then fails, and is told */
     sigprocmask(SIG_BLOCK, &blocked, &before);
     *ret = (struct sr_run_result){ 0 };
     struct pipeline p = {
@@ -374,6 +376,8 @@ void sr_run(const struct sr_run_request *req, struct sr_run_result *ret)
     record(&p);
     pipeline_clear(&p);
     signal(SIGPIPE, pipe_before);
+    signal(SIGXFSZ, size_before);
+    signal(SIGCHLD, child_before);
     sigprocmask(SIG_SETMASK, &before, NULL);
 }
 

@@ -46,6 +46,7 @@ static const struct rule ends[] = {
     [SR_END_MEMORY] = { "limit.memory", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
     [SR_END_PIDS] = { "limit.pids", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
     [SR_END_DISK] = { "limit.disk", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
+    [SR_END_FILES] = { "limit.files", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
     [SR_END_INTERRUPTED] = { "run.interrupted", SR_STATUS_ERRORED, SR_EXIT_SANDBOX, FIXED, true },
 };
 _Static_assert(sizeof ends / sizeof *ends == SR_END_COUNT, "one rule per end");

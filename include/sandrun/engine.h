@@ -22,6 +22,7 @@ enum sr_end {
     SR_END_MEMORY,       /* the kernel's OOM killer, counted in the run's own cgroup */
     SR_END_PIDS,         /* fork was refused by the run's own pids limit and the command failed */
     SR_END_DISK,         /* the run's own filesystem was full (or a file too large) and the command failed */
+    SR_END_FILES,        /* the same, of inodes */
     SR_END_INTERRUPTED,  /* SIGINT, SIGTERM, SIGHUP to the supervisor: code is the signal */
     SR_END_COUNT
 };

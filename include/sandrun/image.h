@@ -37,7 +37,7 @@ void sr_fingerprint_clear(struct sr_fingerprint *f);
 enum sr_host_kind {
     SR_HOST_TREE, /* bind the directory (or recreate the link, when the host has one: /bin -> usr/bin) */
     SR_HOST_ETC,  /* one entry of /etc */
-    SR_HOST_OPT,  /* as TREE, but may hold sockets of services: mounted so that they cannot be reached */
+    SR_HOST_OPT,  /* as TREE, but may hold sockets of services: an ordinary caller gets a view through which none is reached */
 };
 struct sr_host_path {
     const char *path;

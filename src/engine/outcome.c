@@ -15,6 +15,7 @@ static const char *const end_names[] = {
     [SR_END_MEMORY] = "memory",
     [SR_END_PIDS] = "pids",
     [SR_END_DISK] = "disk",
+    [SR_END_FILES] = "files",
     [SR_END_INTERRUPTED] = "interrupted",
 };
 _Static_assert(sizeof end_names / sizeof *end_names == SR_END_COUNT, "names");

@@ -27,6 +27,7 @@ const struct sr_host_path sr_host_paths[] = {
     TREE("/lib32"),
     TREE("/lib64"),
     TREE("/libx32"),
+    { "/usr/local", SR_HOST_OPT }, /* over the same directory of /usr */
     { "/opt", SR_HOST_OPT },
     TREE("/nix/store"),
     TREE("/gnu/store"),

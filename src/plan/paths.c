@@ -107,16 +107,32 @@ static int target_check(const struct sr_plan *p, const char *what, const char *t
     return 0;
 }
 
-static int mount_check(const struct sr_plan *p, const struct sr_mount *m, struct sr_error *err)
+/*
+ * The source as it really is, links followed now and never again: the plan shows what will be seen. A source that stands in the tree, or
+ * is reached through it, is the model's to choose in a staged run: a link to / there would show the whole host.
+ */
+static int source_resolve(const struct sr_plan *p, struct sr_mount *m, struct sr_error *err)
 {
-    struct stat st;
+    cleanup_free char *real = realpath(m->source, NULL);
+    if (!real)
+        return path_error(err, "the mount source", m->source, strerror(errno),
+                          "make it, or take the mount out of the binding's \"mounts\"");
+    if (p->staged && (sr_path_below(m->source, p->tree) || sr_path_below(real, p->tree)))
+        return path_error(err, "the mount source", m->source, "it lies in the tree, and a model wrote what is there",
+                          "the check sees the tree anyway: take the mount out, or name a directory outside of it");
+    free(m->source);
+    m->source = steal_ptr(&real);
+    return 0;
+}
+
+static int mount_check(const struct sr_plan *p, struct sr_mount *m, struct sr_error *err)
+{
     if (target_check(p, "the mount target", m->target, err) < 0)
         return -1;
     if (!is_clean(m->source))
         return path_error(err, "the mount source", m->source, "it is not absolute and clean", "write the whole path");
-    if (stat(m->source, &st) < 0)
-        return path_error(err, "the mount source", m->source, strerror(errno),
-                          "make it, or take the mount out of the binding's \"mounts\"");
+    if (source_resolve(p, m, err) < 0)
+        return -1;
     if (sr_path_below(p->tree_target, m->target))
         return path_error(err, "the mount target", m->target, "it is the tree's own place or above it",
                           "choose another \"target\"");

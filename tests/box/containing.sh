@@ -369,4 +369,72 @@ true"
 true"
 }
 t "a17 a linked worktree and a submodule" worktree_and_submodule
+
+# What a service of the host keeps in the toolchain's own directories: only root can put it there to try.
+host_service() {
+    project p
+    local spot=/usr/local/lib/sandrun-test-$$ secret=/opt/sandrun-test-$$
+    mkdir -m 755 "$spot" && mkdir -m 700 "$secret" && mkfifo -m 666 "$spot/fifo" || fail "cannot prepare"
+    echo key >"$secret/key" && chmod 600 "$secret/key"
+    $PY "$top/tests/lib/listener.py" "$PWD/ports" "$spot/socket" >"$work/heard" 2>&1 &
+    local listener=$!
+    trap 'kill $listener; rm -rf "$spot" "$secret"; trap - RETURN' RETURN
+    wait_for 5 test -S "$spot/socket" || fail "no listener: $(cat "$work/heard")"
+    chmod 777 "$spot/socket"
+    $PY -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])' "$spot/socket" || fail "the control: it cannot be reached outside either"
+    cat >p/reach.py <<'PYTHON'
+import os, socket, sys
+spot, secret = sys.argv[1:]
+def attempt(name, f):
+    try:
+        f()
+        print("OPEN", name)
+    except OSError as e:
+        print("held", name, e.strerror)
+attempt("socket", lambda: socket.socket(socket.AF_UNIX).connect(spot + "/socket"))
+attempt("fifo", lambda: os.open(spot + "/fifo", os.O_WRONLY | os.O_NONBLOCK))
+attempt("secret", lambda: open(secret + "/key").read())
+attempt("secret directory", lambda: os.listdir(secret))
+PYTHON
+    binding p Reach "[\"python3\", \"reach.py\", \"$spot\", \"$secret\"]"
+    run 0 run --tree p --staged Reach
+    lacks "reached" "$out" OPEN
+    is "attempts" "$(grep -c held <<<"$out")" 4
+}
+! is_root || t "a09 a10 sockets, FIFOs and private files of services below /usr/local and /opt" host_service
+
+chosen_source() { # a mount's source that the model chooses: in the tree, or a link there
+    project p
+    mkdir p/data && echo seen >p/data/file
+    binding p Look '["ls", "/data"]' "{\"mounts\": [{\"source\": \"$PWD/p/data\", \"target\": \"/data\"}]}"
+    run 0 run --tree p Look
+    is "a person's own run" "$out" file
+    rm -r p/data && ln -s / p/data
+    run 125 run --tree p --staged Look
+    matches "reason" "$err" 'code: plan\.path'
+    is "nothing ran" "$out" ""
+}
+t "a04 a09 a mount whose source the model could choose is refused" chosen_source
+
+umasks() {
+    project p
+    binding p Ok '["sh", "-c", "touch f && cat f"]'
+    local mask
+    for mask in 077 027 0177 0777; do
+        (umask $mask && run 0 run --tree p --staged Ok) || fail "umask $mask"
+    done
+}
+t "a02 whatever the caller's umask" umasks
+
+surroundings() { # what a caller may have set before
+    project p
+    binding p Ok '["sh", "-c", "echo done"]'
+    $PY -c 'import os, signal, sys
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+os.execv(sys.argv[1], sys.argv[1:])' "$SANDRUN" run --tree p Ok >"$work/stdout" 2>"$work/stderr" || fail "SIGCHLD ignored: $(cat "$work/stderr")"
+    (ulimit -f 1 && "$SANDRUN" run --tree p Ok >/dev/null 2>"$work/stderr")
+    is "with ulimit -f" $? 125
+    matches "says why" "$(cat "$work/stderr")" 'File too large'
+}
+t "a05 SIGCHLD ignored, a small ulimit -f: answered, never a death by signal" surroundings
 summary

@@ -20,6 +20,15 @@
 #include <time.h>
 #include <unistd.h>
 
+static const char *mountinfo_text(void)
+{
+    static char text[65536];
+    cleanup_fd int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+    text[len > 0 ? len : 0] = '\0';
+    return text;
+}
+
 static char base[64];
 static struct sr_state state;
 static struct sr_run_dir run;
@@ -38,7 +47,7 @@ static void setup(void)
     setenv("XDG_STATE_HOME", base, 1);
     cr_assert_eq(sr_state_open(&state, &err), 0, "%s", err.text);
     cr_assert_eq(sr_run_dir_create(&state, &run, &err), 0, "%s", err.text);
-    cr_assert_eq(sr_cgroup_create(&run, &limits, &cg, &err), 0, "%s", err.text);
+    cr_assert_eq(sr_cgroup_create(&run, &limits, mountinfo_text(), &cg, &err), 0, "%s", err.text);
 }
 
 /* Whatever the test did: no directory of the run is left, and the inventory says so. */
@@ -167,7 +176,7 @@ Test(cgroup, nothing_is_made_that_cannot_be_noted)
     other.live_fd = openat(state.live_fd, other.id, O_RDONLY | O_CLOEXEC);
     cr_assert_geq(other.live_fd, 0);
     struct sr_cgroup none = { .n = 99 };
-    cr_expect_eq(sr_cgroup_create(&other, &limits, &none, &err), -1);
+    cr_expect_eq(sr_cgroup_create(&other, &limits, mountinfo_text(), &none, &err), -1);
     cr_expect(sr_error_is_set(&err));
     cr_expect_eq(none.n, 99, "an output is not written on failure");
     for (size_t i = 0; i < cg.n; i++) {
@@ -325,7 +334,7 @@ static int without_delegation(void)
 {
     struct sr_cgroup none;
     struct sr_error err = { 0 };
-    if (become_nobody() < 0 || sr_cgroup_create(&run, &limits, &none, &err) < 0)
+    if (become_nobody() < 0 || sr_cgroup_create(&run, &limits, mountinfo_text(), &none, &err) < 0)
         return 1;
     if (none.n != 0 || none.by_memory != SR_BY_RLIMIT || none.by_pids != SR_BY_RLIMIT ||
         none.by_cpus != SR_BY_NONE)

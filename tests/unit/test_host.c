@@ -267,7 +267,8 @@ Test(host, what_a_check_sees_of_the_host)
         cr_assert_eq(sr_host_paths[i].kind == SR_HOST_ETC, strncmp(clean, "/etc/", 5) == 0, "%s",
                      clean);
         for (size_t k = 0; k < i; k++)
-            cr_assert(!sr_path_below(clean, sr_host_paths[k].path), "%s is below %s already", clean,
+            /* /usr/local comes again, for the views of an ordinary caller */
+            cr_assert(!sr_path_below(clean, sr_host_paths[k].path) || strcmp(clean, "/usr/local") == 0, "%s is below %s already", clean,
                       sr_host_paths[k].path);
     }
 }

@@ -30,6 +30,7 @@ static const struct {
     { SR_END_MEMORY, 9, "errored", "limit.memory", false, 122, false },
     { SR_END_PIDS, 1, "errored", "limit.pids", false, 122, false },
     { SR_END_DISK, 1, "errored", "limit.disk", false, 122, false },
+    { SR_END_FILES, 1, "errored", "limit.files", false, 122, false },
     { SR_END_INTERRUPTED, 2, "errored", "run.interrupted", false, 125, false },
 };
 enum { ROWS = sizeof table / sizeof *table };

@@ -240,23 +240,21 @@ static int all_place(struct maker *m, struct sr_error *err)
     return cpu_place(m, err);
 }
 
-int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits, struct sr_cgroup *ret,
-                     struct sr_error *err)
+int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits, const char *mountinfo,
+                     struct sr_cgroup *ret, struct sr_error *err)
 {
-    cleanup_buf struct sr_buf self = SR_BUF(PROCS_MAX), mounts = SR_BUF(PROCS_MAX);
+    cleanup_buf struct sr_buf self = SR_BUF(PROCS_MAX);
     cleanup_fd int self_fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
-    cleanup_fd int mounts_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
     struct sr_error ignored = { 0 };
     /* Unreadable (a kernel without cgroups) is "not mounted". */
-    if (self_fd < 0 || mounts_fd < 0 ||
-        sr_file_read_fd(self_fd, "/proc/self/cgroup", PROCS_MAX, &self, &ignored) < 0 ||
-        sr_file_read_fd(mounts_fd, "/proc/self/mountinfo", PROCS_MAX, &mounts, &ignored) < 0)
-        sr_buf_reset(&mounts);
+    if (self_fd < 0 ||
+        sr_file_read_fd(self_fd, "/proc/self/cgroup", PROCS_MAX, &self, &ignored) < 0)
+        mountinfo = "";
     struct sr_cgroup cg = { .memory = -1, .pids = -1, .cpu = -1 };
     struct maker m = {
         .run = run,
         .limits = limits,
-        .view = { "", self.data ? self.data : "", mounts.data ? mounts.data : "", geteuid() == 0 },
+        .view = { "", self.data ? self.data : "", mountinfo, geteuid() == 0 },
         .cg = &cg,
     };
     if (all_place(&m, err) < 0) {

@@ -100,8 +100,13 @@ static int make_point(struct native *n, const char *path, bool dir, struct sr_er
 static int bind_path(struct native *n, const char *path, bool dir, struct sr_error *err)
 {
     cleanup_fd int mnt = -1, point = -1;
-    if (native_clone_mount(AT_FDCWD, path, dir, 0, -1, &mnt, err) < 0)
-        return -1;
+    if (native_clone_mount(AT_FDCWD, path, dir, 0, n->id.nobody_fd, &mnt, err) < 0) {
+        if (n->id.nobody_fd < 0 || !dir)
+            return -1;
+        /* no idmapped mounts here, as where the host's root is an overlay itself: a view keeps its sockets out of reach as well */
+        sr_error_clear(err);
+        return native_attach_view(n, path, path, -1, err);
+    }
     point = make_point(n, path, dir, err);
     if (point < 0)
         return -1;
@@ -125,26 +130,36 @@ static int add_path(struct native *n, const struct sr_host_path *p, struct sr_er
     return bind_path(n, p->path, S_ISDIR(st.st_mode), err);
 }
 
+/* Where services keep sockets. An ordinary caller cannot map owners away, and gets views of these. */
+static int add_view(struct native *n, const struct sr_host_path *p, struct sr_error *err)
+{
+    struct stat st;
+    if (lstat(p->path, &st) < 0)
+        return errno == ENOENT ? 0 : failed(p->path, err);
+    if (!S_ISDIR(st.st_mode))
+        return add_path(n, p, err);
+    if (native_attach_view(n, p->path, p->path, -1, err) == 0)
+        return 0;
+    if (strcmp(err->code, "engine.unavailable.nested_mount") != 0)
+        return -1;
+    sr_error_clear(err); /* the check does without it, and what names it is not found */
+    return 0;
+}
+
 int step_host_paths(struct native *n, struct sr_error *err)
 {
+    bool views = n->id.nobody_fd < 0;
     for (size_t i = 0; i < sr_host_paths_n; i++)
         if (sr_host_paths[i].kind != SR_HOST_OPT && add_path(n, &sr_host_paths[i], err) < 0)
             return -1;
+    /* a caller who can map owners away has nothing to hide again in what is bound already */
+    for (size_t i = 0; !views && i < sr_host_paths_n; i++)
+        if (sr_host_paths[i].kind == SR_HOST_OPT && !sr_path_below(sr_host_paths[i].path, "/usr") && add_path(n, &sr_host_paths[i], err) < 0)
+            return -1;
     if (seal(n, err) < 0)
         return -1;
-    for (size_t i = 0; i < sr_host_paths_n; i++) {
-        struct stat st;
-        const char *path = sr_host_paths[i].path;
-        if (sr_host_paths[i].kind != SR_HOST_OPT || lstat(path, &st) < 0)
-            continue;
-        int done = S_ISDIR(st.st_mode) ? native_attach_view(n, path, path, err) : add_path(n, &sr_host_paths[i], err);
-        if (done < 0 && strcmp(err->code, "engine.unavailable.nested_mount") == 0) {
-            /* an ordinary caller whose /opt has mounts: the check does without it, and what it names there is not found */
-            sr_error_clear(err);
-            continue;
-        }
-        if (done < 0)
+    for (size_t i = 0; views && i < sr_host_paths_n; i++)
+        if (sr_host_paths[i].kind == SR_HOST_OPT && add_view(n, &sr_host_paths[i], err) < 0)
             return -1;
-    }
     return 0;
 }

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <grp.h>
 #include <linux/securebits.h>
+#include <stdio.h>
 #include <sched.h>
 #include <sys/capability.h>
 #include <sys/prctl.h>
@@ -22,18 +23,31 @@ static bool has_sys_admin(void)
     return value == CAP_SET;
 }
 
+static void shifted_map(unsigned extra, char text[96])
+{
+    int len = snprintf(text, 96, "0 %u %u\n", (unsigned)SR_ID_BASE, (unsigned)SR_ID_COUNT);
+    if (extra >= SR_ID_COUNT) /* an owner beyond the range gets a line of its own behind it */
+        snprintf(text + len, 96 - (size_t)len, "%u %u 1\n", extra, (unsigned)SR_ID_BASE + SR_ID_COUNT);
+}
+
 static int find_privileged(const struct sr_plan *plan, struct native_identity *id, struct sr_error *err)
 {
     id->uid = plan->tree_uid;
     id->gid = plan->tree_gid;
     id->host_uid = SR_ID_BASE + (id->uid < SR_ID_COUNT ? id->uid : SR_ID_COUNT);
     id->host_gid = SR_ID_BASE + (id->gid < SR_ID_COUNT ? id->gid : SR_ID_COUNT);
-    return native_userns_make(id->uid, id->gid, &id->userns_fd, err);
+    char uids[96], gids[96];
+    static const char nobody[] = "4294967293 1879179265 1\n"; /* an id that no file has, to one behind ours */
+    shifted_map(id->uid, uids);
+    shifted_map(id->gid, gids);
+    if (native_userns_make(uids, gids, &id->userns_fd, err) < 0)
+        return -1;
+    return native_userns_make(nobody, nobody, &id->nobody_fd, err);
 }
 
 int native_identity_find(const struct sr_plan *plan, struct native_identity *ret, struct sr_error *err)
 {
-    struct native_identity id = { .privileged = has_sys_admin(), .userns_fd = -1 };
+    struct native_identity id = { .privileged = has_sys_admin(), .userns_fd = -1, .nobody_fd = -1 };
     if (id.privileged) {
         if (find_privileged(plan, &id, err) < 0)
             return -1;

@@ -63,7 +63,8 @@ struct sr_cgroup_usage {
     uint64_t memory_peak, pids_peak; /* 0 when the kernel does not tell */
 };
 
-SR_CHECK int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits,
+/* mountinfo: the text of /proc/self/mountinfo, which the caller has read for itself; empty: no cgroups are mounted. */
+SR_CHECK int sr_cgroup_create(struct sr_run_dir *run, const struct sr_limits *limits, const char *mountinfo,
                               struct sr_cgroup *ret, struct sr_error *err);
 /*
  * A foreign process into the groups, by cgroup.procs. Slow: the kernel waits for an RCU grace

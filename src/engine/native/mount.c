@@ -140,7 +140,7 @@ int native_overlay(struct native *n, const char *lower, bool writable, int *ret_
     return 0;
 }
 
-int native_view_mount(struct native *n, const char *source, int *ret_fd, struct sr_error *err)
+int native_view_mount(struct native *n, int source_fd, const char *source, int idmap, int *ret_fd, struct sr_error *err)
 {
     /*
      * connect(2) ignores that a mount is read-only: a host daemon's socket below it would answer. An overlay gives every
@@ -149,13 +149,13 @@ int native_view_mount(struct native *n, const char *source, int *ret_fd, struct 
     char name[24], lowers[32];
     cleanup_fd int clone = -1;
     uint64_t attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-    if (native_clone_mount(AT_FDCWD, source, !n->id.privileged, attr, n->id.userns_fd, &clone, err) < 0) {
-        if (n->id.userns_fd < 0)
-            return -1;
+    if (native_clone_mount(source_fd, "", !n->id.privileged, attr, idmap, &clone, err) < 0) {
+        if (idmap < 0)
+            return sr_error_wrap(err, "making a view of %s", source);
         /* a filesystem without idmapped mounts: its files stay foreign to the check, which sees less, never more */
         sr_error_clear(err);
-        if (native_clone_mount(AT_FDCWD, source, false, attr, -1, &clone, err) < 0)
-            return -1;
+        if (native_clone_mount(source_fd, "", false, attr, -1, &clone, err) < 0)
+            return sr_error_wrap(err, "making a view of %s", source);
     }
     snprintf(name, sizeof name, "v%u", n->views++);
     snprintf(lowers, sizeof lowers, "%s:empty", name);
@@ -166,21 +166,23 @@ int native_view_mount(struct native *n, const char *source, int *ret_fd, struct 
     return 0;
 }
 
-static int attach_one_view(struct native *n, const char *source, const char *target, struct sr_error *err)
+static int attach_one_view(struct native *n, const char *source, const char *target, int idmap, struct sr_error *err)
 {
     struct stat st;
     cleanup_fd int mnt = -1;
-    if (stat(source, &st) < 0)
+    /* sources are real paths: a link there now was put there since the plan was made */
+    cleanup_fd int fd = sr_openat2(AT_FDCWD, source, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    if (fd < 0 || fstat(fd, &st) < 0)
         return sr_error_sys(err, "plan.mount", "cannot mount %s", source);
     bool dir = S_ISDIR(st.st_mode);
     if (!dir && !S_ISREG(st.st_mode))
         return sr_error_set(err, "plan.mount", "cannot mount %s: it is neither a directory nor a regular file", source);
     uint64_t attr = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
-    int made = dir ? native_view_mount(n, source, &mnt, err) : native_clone_mount(AT_FDCWD, source, false, attr, n->id.userns_fd, &mnt, err);
+    int made = dir ? native_view_mount(n, fd, source, idmap, &mnt, err) : native_clone_mount(fd, "", false, attr, idmap, &mnt, err);
     return made < 0 ? -1 : native_attach(n->root_fd, mnt, target, dir, err);
 }
 
-int native_attach_view(struct native *n, const char *source, const char *target, struct sr_error *err)
+int native_attach_view(struct native *n, const char *source, const char *target, int idmap, struct sr_error *err)
 {
     for (size_t i = 0; i < n->host_mounts.n && !n->id.privileged; i++)
         /* in its user namespace a clone takes all or nothing (mount_namespaces(7)), and an overlay takes no lower with mounts on it */
@@ -188,7 +190,7 @@ int native_attach_view(struct native *n, const char *source, const char *target,
             sr_error_set(err, "engine.unavailable.nested_mount", "%s cannot be shown to the check: %s is mounted below it", source, n->host_mounts.v[i]);
             return sr_error_hint(err, "name the directories beside it one by one in the binding's mounts, or run as root");
         }
-    if (attach_one_view(n, source, target, err) < 0)
+    if (attach_one_view(n, source, target, idmap, err) < 0)
         return -1;
     /* an overlay shows what lies under the mounts of its lower, so each gets a view of its own on top */
     for (size_t i = 0; i < n->host_mounts.n; i++) {
@@ -196,7 +198,7 @@ int native_attach_view(struct native *n, const char *source, const char *target,
         if (!sr_path_below(below, source) || strcmp(below, source) == 0)
             continue;
         cleanup_free char *at = sr_asprintf("%s%s", target, below + strlen(source));
-        if (attach_one_view(n, below, at, err) < 0)
+        if (attach_one_view(n, below, at, idmap, err) < 0)
             return sr_error_wrap(err, "mounting %s below %s", below, source);
     }
     return 0;
@@ -216,23 +218,25 @@ static void unescape(char *path)
     *to = '\0';
 }
 
-int native_mount_points(struct sr_strv *ret, struct sr_error *err)
+int native_mountinfo(struct sr_buf *ret_text, struct sr_strv *ret_points, struct sr_error *err)
 {
-    enum { MOUNT_POINT_FIELD = 4 };
-    cleanup_file FILE *f = fopen("/proc/self/mountinfo", "re");
-    if (!f)
+    enum { MOUNT_POINT_FIELD = 4, TEXT_MAX = 16 * 1024 * 1024 };
+    cleanup_fd int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
         return sr_error_sys(err, "engine.unavailable.proc", "cannot read /proc/self/mountinfo");
-    cleanup_free char *line = NULL;
-    size_t cap = 0;
-    while (getline(&line, &cap, f) > 0) {
-        char *save = NULL, *field = strtok_r(line, " ", &save);
+    if (sr_file_read_fd(fd, "/proc/self/mountinfo", TEXT_MAX, ret_text, err) < 0)
+        return -1;
+    cleanup_free char *copy = sr_strdup(ret_text->data ? ret_text->data : "");
+    char *lines = NULL, *fields = NULL;
+    for (char *line = strtok_r(copy, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
+        char *field = strtok_r(line, " ", &fields);
         for (int i = 0; field && i < MOUNT_POINT_FIELD; i++)
-            field = strtok_r(NULL, " ", &save);
+            field = strtok_r(NULL, " ", &fields);
         if (!field)
             continue;
         unescape(field);
-        if (!sr_strv_has(ret, field)) /* one upon the other: the path is what counts */
-            sr_strv_add(ret, field);
+        if (!sr_strv_has(ret_points, field)) /* one upon the other: the path is what counts */
+            sr_strv_add(ret_points, field);
     }
     return 0;
 }

@@ -157,7 +157,8 @@ static void judge_limits(const struct sr_cgroup_usage *u, struct sr_outcome *o, 
     if (o->end != SR_END_EXITED && o->end != SR_END_SIGNALED)
         return;
     bool failed = o->end == SR_END_SIGNALED || o->code != 0;
-    bool full = o->reached[0] != '\0' || (o->end == SR_END_SIGNALED && o->code == SIGXFSZ) || (o->end == SR_END_EXITED && o->code == 128 + SIGXFSZ);
+    bool no_inode = strcmp(o->reached, "files") == 0;
+    bool full = strcmp(o->reached, "disk") == 0 || (o->end == SR_END_SIGNALED && o->code == SIGXFSZ) || (o->end == SR_END_EXITED && o->code == 128 + SIGXFSZ);
     const struct {
         bool hit;
         enum sr_end end;
@@ -165,6 +166,7 @@ static void judge_limits(const struct sr_cgroup_usage *u, struct sr_outcome *o, 
     } limits[] = {
         { u->oom_kills > 0, SR_END_MEMORY, "memory" },
         { full, SR_END_DISK, "disk" },
+        { no_inode, SR_END_FILES, "files" },
         { u->pids_refused > 0, SR_END_PIDS, "pids" },
     };
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
@@ -185,7 +187,7 @@ static void take_usage(const struct sr_cgroup_usage *u, struct sr_outcome *o)
 int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, native_main *child, struct sr_error *err)
 {
     struct pipes p = { -1, -1, -1, -1, -1, -1 };
-    if (sr_cgroup_create(io->run, &n->plan->limits, &n->cg, err) < 0)
+    if (sr_cgroup_create(io->run, &n->plan->limits, n->mountinfo.data ? n->mountinfo.data : "", &n->cg, err) < 0)
         return -1;
     o->limits = sr_limits_json(&n->cg, &n->plan->limits);
     int done = pipes_open(&p, err);
@@ -211,20 +213,22 @@ int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, 
     *ret = (struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
     if (!sr_ticket_valid(ticket, plan))
         return sr_error_set(err, "engine.ticket", "the plan was not admitted by the gate");
-    struct native n = { .plan = plan, .id = { .userns_fd = -1 }, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .tell_steps = tell_steps, .filter = SR_BUF(256 * 1024) };
+    struct native n = { .plan = plan, .id = { .userns_fd = -1, .nobody_fd = -1 }, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .tell_steps = tell_steps, .filter = SR_BUF(256 * 1024) };
     n.tree_fd = sr_openat2(AT_FDCWD, plan->tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     if (n.tree_fd < 0)
         return sr_error_sys(err, "plan.tree", "cannot open the tree %s", plan->tree);
     ret->lower_fd = n.tree_fd;
     int done = sr_seccomp_filter(io->state->cache_fd, &plan->seccomp_allow, &n.filter, err);
     if (done == 0)
-        done = native_mount_points(&n.host_mounts, err);
+        done = native_mountinfo(&n.mountinfo, &n.host_mounts, err);
     if (done == 0)
         done = native_identity_find(plan, &n.id, err);
     if (done == 0)
         done = native_run_limited(&n, io, ret, native_child, err);
     sr_closep(&n.id.userns_fd);
+    sr_closep(&n.id.nobody_fd);
     sr_buf_clear(&n.filter);
+    sr_buf_clear(&n.mountinfo);
     sr_strv_clear(&n.host_mounts);
     return done;
 }
@@ -238,8 +242,9 @@ static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket
 static int probe_submounts(const struct sr_plan *plan, struct sr_error *err)
 {
     cleanup_strv struct sr_strv points = { 0 };
+    cleanup_buf struct sr_buf text = SR_BUF(0);
     const char *below = NULL;
-    if (native_mount_points(&points, err) < 0)
+    if (native_mountinfo(&text, &points, err) < 0)
         return -1;
     for (size_t i = 0; i < points.n && !below; i++)
         if (sr_path_below(points.v[i], plan->tree) && strcmp(points.v[i], plan->tree) != 0)

@@ -24,6 +24,12 @@ struct native_identity {
     uid_t host_uid;  /* what that is on the host: never 0 */
     gid_t host_gid;
     int userns_fd;   /* privileged only: the map that is used for idmapped mounts and entered last */
+    /*
+     * Privileged only: a map that leaves every owner out, for mounts of the host's root filesystem. What nobody owns nobody may write
+     * (Linux 5.12: EACCES where an id is unmapped), and connecting to a socket or opening a FIFO for writing is a write. Reading
+     * goes by the bits for others.
+     */
+    int nobody_fd;
 };
 
 struct native {
@@ -34,7 +40,8 @@ struct native {
     int sock;     /* the child's end of the control socket */
     int out_w, err_w;
     struct sr_buf filter; /* BPF */
-    struct sr_strv host_mounts; /* mount points of the host, in order; read once, before there are more */
+    struct sr_buf mountinfo;    /* of the host, read once, before there are more mounts */
+    struct sr_strv host_mounts; /* the mount points in it, in order */
     struct sr_cgroup cg;
 
     /* made by the steps, in the child */
@@ -87,7 +94,7 @@ int64_t native_now(void);
 /* ---- spawn.c: the only clone and unshare ---- */
 pid_t native_spawn(uint64_t namespaces, int cgroup_fd, int *ret_pidfd); /* as fork, into the namespaces (and the v2 group) */
 int native_cgroup_namespace(void); /* rooted at the caller's own groups, so after it entered them */
-SR_CHECK int native_userns_make(uid_t inside_extra, gid_t inside_extra_gid, int *ret_fd, struct sr_error *err);
+SR_CHECK int native_userns_make(const char *uid_map, const char *gid_map, int *ret_fd, struct sr_error *err); /* lines as in user_namespaces(7) */
 SR_CHECK int native_userns_map_self(uid_t uid, gid_t gid, struct sr_error *err); /* in the child of an ordinary caller */
 
 /* ---- identity.c ---- */
@@ -116,11 +123,11 @@ SR_CHECK int native_clone_mount(int dirfd, const char *path, bool recursive, uin
 /* Attaches mnt at path below the new root; the mount point is made when it is missing (dir: a directory, else a file). */
 SR_CHECK int native_attach(int root_fd, int mnt, const char *path, bool dir, struct sr_error *err);
 /* A read-only view of a directory through which no socket can be reached: an overlay of lower alone, whose inodes are its own. */
-SR_CHECK int native_view_mount(struct native *n, const char *source, int *ret_fd, struct sr_error *err);
+SR_CHECK int native_view_mount(struct native *n, int source_fd, const char *source, int idmap, int *ret_fd, struct sr_error *err);
 /* The same with what is mounted below source, attached at target of the new root. */
-SR_CHECK int native_attach_view(struct native *n, const char *source, const char *target, struct sr_error *err);
-/* Every mount point of this mount namespace, in the order they were mounted. */
-SR_CHECK int native_mount_points(struct sr_strv *ret, struct sr_error *err);
+SR_CHECK int native_attach_view(struct native *n, const char *source, const char *target, int idmap, struct sr_error *err);
+/* /proc/self/mountinfo, and every mount point in it, in the order they were mounted. */
+SR_CHECK int native_mountinfo(struct sr_buf *ret_text, struct sr_strv *ret_points, struct sr_error *err);
 SR_CHECK int native_overlay(struct native *n, const char *lower, bool writable, int *ret_fd, struct sr_error *err);
 
 /* ---- inside ---- */

@@ -14,6 +14,8 @@
 
 /* The root holds directories, links and a few small files; it is read-only before anything foreign runs. */
 enum { ROOT_SIZE = 4 * 1024 * 1024, ROOT_INODES = 4096 };
+/* What the engine itself makes in the scratch: its directories, a mount point per view, overlay's index of work. */
+enum { OWN_INODES = 64 };
 
 #define PLAIN (MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
@@ -42,7 +44,7 @@ int step_root(struct native *n, struct sr_error *err)
         return -1;
     /* one tmpfs for the tree's upper, /tmp, /dev/shm and HOME: one limit for what a check writes, gone with its last user */
     const struct sr_limits *limits = &n->plan->limits;
-    if (native_tmpfs("the scratch", limits->disk_bytes, limits->files, 0755, PLAIN, &n->scratch_fd, err) < 0 ||
+    if (native_tmpfs("the scratch", limits->disk_bytes, limits->files + OWN_INODES, 0755, PLAIN, &n->scratch_fd, err) < 0 ||
         native_tmpfs("the root", ROOT_SIZE, ROOT_INODES, 0755, PLAIN, &n->root_fd, err) < 0)
         return -1;
     if (move_mount(n->scratch_fd, "", here, "", MOVE_MOUNT_F_EMPTY_PATH | NATIVE_T_EMPTY_PATH) < 0)

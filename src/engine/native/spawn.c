@@ -73,17 +73,7 @@ static int hold_namespace(void *parent)
     return 0;
 }
 
-static int write_shifted_map(pid_t pid, const char *kind, unsigned extra, struct sr_error *err)
-{
-    char path[64], text[96];
-    int len = snprintf(text, sizeof text, "0 %u %u\n", (unsigned)SR_ID_BASE, (unsigned)SR_ID_COUNT);
-    if (extra >= SR_ID_COUNT) /* an owner beyond the range gets a line of its own behind it */
-        snprintf(text + len, sizeof text - (size_t)len, "%u %u 1\n", extra, (unsigned)SR_ID_BASE + SR_ID_COUNT);
-    snprintf(path, sizeof path, "/proc/%d/%s_map", pid, kind);
-    return write_map(path, text, err);
-}
-
-int native_userns_make(uid_t inside_extra, gid_t inside_extra_gid, int *ret_fd, struct sr_error *err)
+int native_userns_make(const char *uid_map, const char *gid_map, int *ret_fd, struct sr_error *err)
 {
     /*
      * A process that only holds the namespace while its map is written. It shares our memory (CLONE_VM), since copying the
@@ -93,14 +83,19 @@ int native_userns_make(uid_t inside_extra, gid_t inside_extra_gid, int *ret_fd, 
     pid_t self = getpid();
     pid_t pid = clone(hold_namespace, stack + sizeof stack, CLONE_NEWUSER | CLONE_VM | SIGCHLD, &self);
     if (pid < 0) {
+        bool chrooted = errno == EPERM;
         sr_error_sys(err, "engine.unavailable.user_namespace", "cannot create a user namespace");
-        return sr_error_hint(err, "check that /proc/sys/user/max_user_namespaces is not 0");
+        /* root gets EPERM in one case: its root directory is not that of its mount namespace (user_namespaces(7)) */
+        return sr_error_hint(err, "%s", chrooted ? "sandrun runs in a chroot, where the kernel allows no user namespace: enter it with pivot_root or a container instead"
+                                                 : "check that /proc/sys/user/max_user_namespaces is not 0");
     }
     char path[64];
-    snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
-    int made = write_shifted_map(pid, "uid", inside_extra, err);
+    snprintf(path, sizeof path, "/proc/%d/uid_map", pid);
+    int made = write_map(path, uid_map, err);
+    snprintf(path, sizeof path, "/proc/%d/gid_map", pid);
     if (made == 0)
-        made = write_shifted_map(pid, "gid", inside_extra_gid, err);
+        made = write_map(path, gid_map, err);
+    snprintf(path, sizeof path, "/proc/%d/ns/user", pid);
     if (made == 0) {
         *ret_fd = open(path, O_RDONLY | O_CLOEXEC);
         if (*ret_fd < 0)

@@ -24,7 +24,7 @@ enum {
     GRACE_S = 2,    /* between SIGTERM to the check and SIGKILL to its init */
     SETUP_S = 300,  /* a set-up that takes longer hangs; the copy mode of a large tree is what needs most */
     LINGER_S = 5,   /* for a reader that does not take the last bytes of a run that was stopped */
-    SAMPLE_MS = 100 /* between looks at how full the scratch is */
+    SAMPLE_MS = 20 /* between looks at how full the scratch is: what was full and is removed again was full all the same */
 };
 
 enum { FD_SOCK, FD_INIT, FD_SIGNAL, FD_OUT, FD_ERR, FD_OUT_FORWARD, FD_ERR_FORWARD, FD_COUNT };
@@ -41,7 +41,7 @@ struct loop {
     bool init_gone;
     bool reaped;
     bool ended;           /* MSG_ENDED came; status is valid */
-    bool disk_full;
+    bool disk_full, files_full;
     int status;
     struct rusage before;
     struct sr_error failure; /* set-up failed, or the log could not be written */
@@ -236,8 +236,8 @@ static void sample_disk(struct loop *l)
     uint64_t used = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
     if (used > o->disk_peak)
         o->disk_peak = used;
-    if (fs.f_bfree == 0 || fs.f_ffree == 0)
-        l->disk_full = true;
+    l->disk_full |= fs.f_bfree == 0;
+    l->files_full |= fs.f_ffree == 0;
 }
 
 static void check_clocks(struct loop *l)
@@ -354,8 +354,8 @@ static void settle(struct loop *l)
     stream_result(&l->err, &o->err);
     o->setup_ns = (uint64_t)((l->started ? l->started : l->now) - l->begun);
     o->run_ns = l->started ? (uint64_t)(l->now - l->started) : 0;
-    if (l->disk_full)
-        snprintf(o->reached, sizeof o->reached, "disk");
+    if (l->disk_full || l->files_full)
+        snprintf(o->reached, sizeof o->reached, "%s", l->disk_full ? "disk" : "files");
     if (l->stopped)
         return;
     o->end = WIFSIGNALED(l->status) ? SR_END_SIGNALED : SR_END_EXITED;

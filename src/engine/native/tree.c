@@ -159,19 +159,17 @@ static int attach_writable(struct native *n, const char *source, const char *tar
     cleanup_fd int mnt = -1;
     if (stat(source, &st) < 0)
         return sr_error_sys(err, "plan.mount", "cannot mount %s", source);
-    if (native_clone_mount(AT_FDCWD, source, true, TREE_ATTR, n->id.userns_fd, &mnt, err) < 0)
+    cleanup_fd int fd = sr_openat2(AT_FDCWD, source, O_PATH | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+    if (fd < 0)
+        return sr_error_sys(err, "plan.mount", "cannot mount %s", source);
+    if (native_clone_mount(fd, "", true, TREE_ATTR, n->id.userns_fd, &mnt, err) < 0)
         return -1;
     return native_attach(n->root_fd, mnt, target, S_ISDIR(st.st_mode), err);
 }
 
 static int attach_policy_mount(struct native *n, const struct sr_mount *m, struct sr_error *err)
 {
-    cleanup_free char *real = realpath(m->source, NULL);
-    if (!real) {
-        sr_error_sys(err, "plan.mount", "cannot mount %s", m->source);
-        return sr_error_hint(err, "make it, or take it out of the binding's mounts");
-    }
-    return m->readonly ? native_attach_view(n, real, m->target, err) : attach_writable(n, real, m->target, err);
+    return m->readonly ? native_attach_view(n, m->source, m->target, n->id.userns_fd, err) : attach_writable(n, m->source, m->target, err);
 }
 
 int step_mounts(struct native *n, struct sr_error *err)
@@ -180,7 +178,7 @@ int step_mounts(struct native *n, struct sr_error *err)
     for (size_t i = 0; i < p->n_mounts; i++)
         if (attach_policy_mount(n, &p->mounts[i], err) < 0)
             return -1;
-    return p->git_common_dir ? native_attach_view(n, p->git_common_dir, p->git_common_dir, err) : 0;
+    return p->git_common_dir ? native_attach_view(n, p->git_common_dir, p->git_common_dir, n->id.userns_fd, err) : 0;
 }
 
 int step_protect(struct native *n, struct sr_error *err)
