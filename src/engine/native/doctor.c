@@ -161,7 +161,7 @@ static const char *control_title(const char *control)
         const char *control, *title;
     } titles[] = {
         { "root_readonly", "tried from inside: the root filesystem cannot be written" },
-        { "mounts_readonly", "tried from inside: no mount of the host can be written" },
+        { "mounts_readonly", "tried from inside: mounts that are to be read-only are" },
         { "tree_held", "tried from inside: the tree is the held one" },
         { "network_lo_only", "tried from inside: there is no network interface but lo" },
         { "capabilities_none", "tried from inside: no capability is left" },
@@ -169,11 +169,11 @@ static const char *control_title(const char *control)
         { "filter_active", "tried from inside: the system call filter refuses" },
         { "user_namespace_closed", "tried from inside: no user namespace can be made" },
         { "not_host_root", "tried from inside: no id is root on the host" },
-        { "pid_namespace", "tried from inside: no process of the host can be seen" },
+        { "pid_namespace", "tried from inside: the processes are in a namespace of their own" },
         { "proc_masked", "tried from inside: the host's parts of /proc are masked" },
-        { "descriptors_closed", "tried from inside: no descriptor of sandrun is open" },
+        { "descriptors_closed", "tried from inside: no descriptor but 0, 1 and 2 passes exec" },
         { "home_private", "tried from inside: HOME is private" },
-        { "cwd_inside", "tried from inside: the current directory is in the tree" },
+        { "cwd_inside", "tried from inside: the current directory is the inner one" },
     };
     for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
         if (strcmp(titles[i].control, control) == 0)
