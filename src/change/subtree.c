@@ -10,18 +10,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { TODO_BYTES_MAX = 512 << 20 };
+
+static size_t item_bytes(const char *path, const char *lower)
+{
+    return strlen(path) + 1 + (lower ? strlen(lower) + 1 : 0);
+}
+
 int sr_todo_push(struct sr_todo *t, char *path, char *lower, unsigned flags, struct sr_error *err)
 {
-    if (sr_walk_depth(path) > SR_WALK_DEPTH_MAX) {
+    size_t bytes = item_bytes(path, lower);
+    if (sr_walk_depth(path) > SR_WALK_DEPTH_MAX || t->bytes + bytes > TODO_BYTES_MAX) {
         sr_error_set(err, "snapshot.too_large",
-                     "the tree is deeper than %d directories at %.100s...", SR_WALK_DEPTH_MAX,
-                     path);
+                     "the tree is deeper than %d directories, or too wide that deep, at %.100s...",
+                     SR_WALK_DEPTH_MAX, path);
         free(path);
         free(lower);
         return -1;
     }
     SR_GROW(t->v, t->n, t->cap);
     t->v[t->n++] = (struct sr_todo_item){ path, lower, flags };
+    t->bytes += bytes;
     return 0;
 }
 
@@ -30,6 +39,7 @@ bool sr_todo_pop(struct sr_todo *t, struct sr_todo_item *ret)
     if (t->n == 0)
         return false;
     *ret = t->v[--t->n];
+    t->bytes -= item_bytes(ret->path, ret->lower);
     return true;
 }
 

@@ -28,6 +28,7 @@ struct sr_todo {
         unsigned flags;
     } * v;
     size_t n, cap;
+    size_t bytes; /* of paths: ten thousand directories at a depth of thousands are gigabytes */
 };
 #define cleanup_todo __attribute__((cleanup(sr_todo_clear)))
 /* Takes both. Code: snapshot.too_large when path is too deep. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun plan: everything a run would use, who set it, and whether it is contained. */
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/gate_text.h"
 #include "cli/print.h"
@@ -226,7 +227,7 @@ int cli_plan(const struct cli_args *args)
     struct sr_gate gate = { 0 };
     int status;
     if (cli_session_open(args, 0, &s, &err) < 0)
-        return cli_error(&err);
+        return cli_failed(args, &err);
     const struct sr_plan *plan = &s.resolved.plan;
     sr_resolve_gate(plan, &gate);
     if (cli_flag(args, "json")) {

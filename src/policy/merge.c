@@ -2,8 +2,11 @@
 /* Layers laid over each other, field by field; locked fields and the command line may only tighten.
  */
 #include "base/mem.h"
+#include "base/text.h"
 #include "policy/document.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,19 +75,52 @@ static const struct sr_policy_document *locked_by(const struct sr_policy_documen
     return NULL;
 }
 
-static int refuse_loosening(const struct sr_policy_document *d,
-                            const struct sr_policy_document *locker, const char *binding,
-                            struct sr_json_where w, int f, struct sr_error *err)
+/* A limit's value in words, "" for other fields: those say by themselves what they open. */
+static void limit_text(const struct sr_policy_field *row, const struct sr_binding *b, char out[32])
+{
+    uint64_t v;
+    memcpy(&v, (const char *)b + row->offset, sizeof v);
+    out[0] = '\0';
+    if (row->type == &sr_type_duration)
+        sr_text_format_duration(v, out);
+    else if (row->type == &sr_type_size)
+        sr_text_format_size(v, out);
+    else if (row->type == &sr_type_count)
+        snprintf(out, 32, "%" PRIu64, v);
+    else if (row->type == &sr_type_cpus)
+        snprintf(out, 32, "%" PRIu64 ".%" PRIu64, v / 1000, v % 1000 / 100);
+}
+
+/* "20m is more than the 10m that sandrun.json says; ", "" where values do not say it. */
+static char *both_values(const struct sr_policy_documents *docs, const struct sr_policy_declaration *dst,
+                         const struct sr_policy_declaration *src, int f)
+{
+    char above[32], below[32];
+    limit_text(&sr_policy_fields[f], &src->b, above);
+    if (!above[0] || !has(&dst->b, f))
+        return sr_strdup("");
+    limit_text(&sr_policy_fields[f], &dst->b, below);
+    return sr_asprintf("%s is more than the %s of %s; ", above, below,
+                       docs->d[dst->b.set_by[f]].path);
+}
+
+static int refuse_loosening(const struct sr_policy_documents *docs, size_t file,
+                            const struct sr_policy_document *locker,
+                            const struct sr_policy_declaration *dst,
+                            const struct sr_policy_declaration *src, int f, struct sr_error *err)
 {
     const struct sr_policy_field *row = &sr_policy_fields[f];
+    const struct sr_policy_document *d = &docs->d[file];
+    struct sr_json_where w = src->where[f];
+    cleanup_free char *values = both_values(docs, dst, src, f);
     if (locker)
-        sr_error_set(err, "policy.locked", "%s:%u:%u: bindings.%s.%s: the field is locked by %s",
-                     d->path, w.line, w.column, binding, row->path, locker->path);
+        sr_error_set(err, "policy.locked", "%s:%u:%u: bindings.%s.%s: %sthe field is locked by %s",
+                     d->path, w.line, w.column, dst->b.name, row->path, values, locker->path);
     else
         sr_error_set(err, "policy.loosens",
-                     "%s:%u:%u: bindings.%s.%s: the command line can only tighten what the policy "
-                     "files declare",
-                     d->path, w.line, w.column, binding, row->path);
+                     "%s:%u:%u: bindings.%s.%s: %sthe command line can only tighten what the "
+                     "policy files declare",
+                     d->path, w.line, w.column, dst->b.name, row->path, values);
     return sr_error_hint(err, "what can be done to %s here: %s", row->path, row->tighter);
 }
 
@@ -119,7 +155,7 @@ static int merge_bound(const struct sr_policy_documents *docs, size_t file,
     if (free_to_set || would_tighten(dst, src, f))
         merge_field(dst, src, f, (uint16_t)file);
     else if (d->layer != SR_LAYER_PRESET)
-        return refuse_loosening(d, locker, dst->b.name, src->where[f], f, err);
+        return refuse_loosening(docs, file, locker, dst, src, f, err);
     return 0;
 }
 

@@ -75,7 +75,8 @@ char *sr_policy_near(const struct sr_policy *p, const char *name)
     unsigned found = 0;
     for (unsigned want = 0; want <= NEAR; want++) {
         for (size_t i = 0; i < p->n_bindings && found < NEAR_NAMES; i++) {
-            if (distance(name, p->bindings[i].name) != want)
+            if (distance(name, p->bindings[i].name) != want ||
+                want * 2 > strlen(p->bindings[i].name)) /* "CI" is not nearly "Go" */
                 continue;
             sr_buf_printf(&b, "%s%s", found++ ? ", " : "", p->bindings[i].name);
         }

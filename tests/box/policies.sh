@@ -6,7 +6,9 @@
 
 preset() { # preset NAME
     project p
-    printf '{"version": 1, "extends": ["%s"]}\n' "$1" >p/sandrun.json
+    local bindings='{}'
+    [ "$1" != node_env ] || bindings='{"Test": {"command": ["npm", "test"]}}' # variables alone
+    printf '{"version": 1, "extends": ["%s"], "bindings": %s}\n' "$1" "$bindings" >p/sandrun.json
     commit p
     sr audit --tree p --json
     matches "exit of audit (stderr: $err)" "$rc" '^(0|120)$'

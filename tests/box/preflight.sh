@@ -54,7 +54,8 @@ broken() { # broken CODE PATH-PATTERN SCRIPT-ON-THE-HOST
     matches "path of a finding" "$(record 'preflight.findings.*.path')" "$2"
     isnt "one side" "$(record preflight.findings.0.expected)" ""
     isnt "other side" "$(record preflight.findings.0.found)" ""
-    matches "stderr has both sides" "$err" 'expected .*found '
+    matches "stderr has one side" "$err" '^    expected: .'
+    matches "and the other" "$err" '^    found: .'
     matches "stderr has the remedy" "$err" 'do: .'
     run 121 check --tree p Mark
 }

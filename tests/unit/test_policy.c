@@ -479,7 +479,9 @@ Test(policy, a_refusal_says_what_to_do)
                       "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"rootfs\":{"
                       "\"image\":\"python:3.11\"}}}}",
                       NULL, &p, &err) < 0);
-    cr_expect_str_eq(err.hint, "pin it: sandrun image pin python:3.11");
+    cr_expect_not_null(strstr(err.hint, "python@sha256:"), "%s", err.hint);
+    cr_expect_not_null(strstr(err.hint, "\"host\""), "%s", err.hint);
+    cr_expect_null(strstr(err.hint, "image pin python"), "a command that does not exist: %s", err.hint);
     sr_error_clear(&err);
     cr_assert(resolve(NULL,
                       "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"limits\":{"
@@ -494,6 +496,28 @@ Test(policy, a_refusal_says_what_to_do)
     cr_expect_not_null(strstr(err.text, "org.json"), "%s", err.text);
 }
 
+Test(policy, short_names_are_not_near_each_other)
+{
+    struct sr_policy p = { 0 };
+    accept(NULL, "{\"version\":1,\"bindings\":{\"CI\":{\"command\":[\"a\"]}}}", NULL, &p);
+    cleanup_free char *other = sr_policy_near(&p, "Go"), *typo = sr_policy_near(&p, "CJ");
+    cr_expect_str_eq(other, "");
+    cr_expect_str_eq(typo, "CI");
+    sr_policy_clear(&p);
+}
+
+Test(policy, a_pin_that_is_not_filled_in_is_no_pin)
+{
+    struct sr_policy p = { 0 };
+    accept(NULL,
+           "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"],\"rootfs\":{\"host\":"
+           "\"sha256:...\"}}}}",
+           NULL, &p);
+    cr_expect_eq(p.bindings[0].rootfs, SR_ROOTFS_HOST);
+    cr_expect_null(p.bindings[0].rootfs_pin);
+    sr_policy_clear(&p);
+}
+
 Test(policy, near_names_are_suggested)
 {
     struct sr_policy p = { 0 };
@@ -503,6 +527,7 @@ Test(policy, near_names_are_suggested)
     cr_expect_str_eq(near, "Test");
     cr_expect_str_eq(typo, "Test");
     cr_expect_str_eq(none, "");
+
     cr_expect_null(sr_policy_binding(&p, "test"));
     sr_policy_clear(&p);
 }
