@@ -29,13 +29,27 @@ static int real_tree(const char *asked, char **ret, struct sr_error *err)
     return 0;
 }
 
-static int no_binding(const struct sr_policy *policy, const char *name, struct sr_error *err)
+static char *binding_names(const struct sr_policy *policy)
 {
-    cleanup_free char *near = sr_policy_near(policy, name);
+    enum { NAMED = 8 };
+    struct sr_buf b = SR_BUF(4096);
+    for (size_t i = 0; i < policy->n_bindings && i < NAMED; i++)
+        sr_buf_printf(&b, "%s%s", i ? ", " : "the bindings are: ", policy->bindings[i].name);
+    if (policy->n_bindings > NAMED)
+        sr_buf_printf(&b, " and %zu more", policy->n_bindings - NAMED);
+    return policy->n_bindings ? sr_buf_steal(&b) : sr_strdup("it has no binding at all");
+}
+
+/* The name may well stand in the tree's own file, which a staged run does not read: that is said first. */
+static int no_binding(const struct sr_policy_loaded *loaded, const char *name, struct sr_error *err)
+{
+    cleanup_free char *near = sr_policy_near(&loaded->policy, name);
+    cleanup_free char *help = *near ? sr_asprintf("did you mean %s?", near) : binding_names(&loaded->policy);
     sr_error_set(err, "policy.no_binding", "the policy has no binding named %s", name);
-    if (*near)
-        return sr_error_hint(err, "did you mean %s?", near);
-    return sr_error_hint(err, "sandrun audit lists the bindings");
+    if (loaded->edited)
+        return sr_error_hint(err, "the tree's sandrun.json differs from the one of commit %.12s and was not used: commit it; %s",
+                             loaded->commit, help);
+    return sr_error_hint(err, "%s", help);
 }
 
 int sr_resolve_binding(const struct sr_run_request *req, struct sr_state *state, const struct sr_resolved *r, const char *binding,
@@ -43,7 +57,7 @@ int sr_resolve_binding(const struct sr_run_request *req, struct sr_state *state,
 {
     const struct sr_binding *b = sr_policy_binding(&r->loaded.policy, binding);
     if (!b)
-        return no_binding(&r->loaded.policy, binding, err);
+        return no_binding(&r->loaded, binding, err);
     const struct sr_plan_request plan = {
         .loaded = &r->loaded,
         .binding = b,

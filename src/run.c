@@ -224,7 +224,7 @@ static int changes_of_tree(struct pipeline *p, struct sr_error *err)
     }
     switch (o->tree_mode) {
     case SR_TREE_OVERLAY:
-        return sr_overlay_read(o->lower_fd, o->upper_fd, o->userxattr, &p->changes, err);
+        return sr_overlay_read(o->lower_fd, o->upper_fd, o->userxattr, p->tree_before.taken_ns, &p->changes, err);
     case SR_TREE_COPY:
         if (sr_tree_compare(o->lower_fd, o->upper_fd, &p->changes, err) < 0)
             return -1;

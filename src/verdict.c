@@ -66,7 +66,8 @@ void sr_verdict_blocked(const char *code, struct sr_verdict *ret)
 
 /* Errors that are a control's refusal: somebody tried to have less containment than they may, or gave a record to repeat
  * that is not what its own digest says. */
-static const char *const refusing[] = { "policy.untrusted", "policy.loosens", "policy.locked", "record.invalid.digest" };
+static const char *const refusing[] = { "policy.untrusted", "policy.unsafe", "policy.loosens", "policy.locked",
+                                         "record.invalid.digest" };
 
 void sr_verdict_error(const struct sr_error *err, struct sr_verdict *ret)
 {

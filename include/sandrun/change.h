@@ -102,8 +102,11 @@ SR_CHECK int sr_manifest_diff(const struct sr_manifest *before, const struct sr_
 /* Reads an upper directory over its lower: whiteouts (char 0:0 and the xattr form), opaque directories, redirects, copy-ups
  * that changed nothing. Appends unclassified changes; deletions are expanded to the files lost. userxattr: the mount kept its
  * marks in user.overlay.*, not in trusted.overlay.*; only those of the mount's own namespace are believed, for the other one
- * the command can write itself. Ids are not compared. Directories of the upper that shut their owner out are opened up. */
-SR_CHECK int sr_overlay_read(int lower_fd, int upper_fd, bool userxattr, struct sr_changeset *ret, struct sr_error *err);
+ * the command can write itself. Ids are not compared. Directories of the upper that shut their owner out are opened up. What
+ * others put into the lower after started_ns (CLOCK_REALTIME) is not counted as lost with the directory that it was put into;
+ * 0: all is. */
+SR_CHECK int sr_overlay_read(int lower_fd, int upper_fd, bool userxattr, int64_t started_ns, struct sr_changeset *ret,
+                             struct sr_error *err);
 
 /* A directory that was empty before the run (the private HOME). */
 SR_CHECK int sr_tree_added(int root_fd, bool in_home, struct sr_changeset *ret, struct sr_error *err);

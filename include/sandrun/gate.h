@@ -9,7 +9,7 @@
 /*
  * Each failed condition is one refusal. Codes, stable:
  *   binding.uncontained            the policy says so (uncontained: reason)
- *   rootfs.unpinned                neither rootfs nor uncontained
+ *   rootfs.unpinned                neither rootfs nor uncontained, or a host pin that is not filled in
  *   rootfs.pin_mismatch            the host is not the one that was pinned
  *   rootfs.pin_unverified          the pin could not be computed here
  *   binding.uncontained.writes     tree.writes direct

@@ -408,6 +408,8 @@ static int scan_value(struct scan *s, struct sr_json_where key)
 
 static int scan_text(struct scan *s)
 {
+    if (s->len >= 3 && memcmp(s->text, "\xef\xbb\xbf", 3) == 0)
+        return refuse(s, "json.syntax", "a byte order mark stands first: save the text as UTF-8 without one");
     if (check_bytes(s) < 0 || scan_value(s, (struct sr_json_where){ 0, 0 }) < 0 ||
         skip_blanks(s) < 0)
         return -1;

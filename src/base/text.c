@@ -26,15 +26,15 @@ static bool is_digit(char c)
     return c >= '0' && c <= '9';
 }
 
-/* Digits at *s; false for none or when the value does not fit. */
-static bool take_number(const char **s, uint64_t *ret)
+/* Digits at *s; false for none. *big: the value does not fit, which is another mistake than a misspelling. */
+static bool take_number(const char **s, uint64_t *ret, bool *big)
 {
     uint64_t v = 0;
     if (!is_digit(**s))
         return false;
     for (; is_digit(**s); (*s)++)
         if (__builtin_mul_overflow(v, 10u, &v) || __builtin_add_overflow(v, (uint64_t)(**s - '0'), &v))
-            return false;
+            *big = true;
     *ret = v;
     return true;
 }
@@ -54,13 +54,14 @@ int sr_text_duration(const char *s, uint64_t *ret_ns, struct sr_error *err)
 {
     uint64_t total = 0, last = UINT64_MAX;
     const char *p = s;
+    bool big = false;
     do {
         uint64_t v;
         const struct unit *u = NULL;
-        if (!take_number(&p, &v) || !(u = take_unit(&p, duration_units, COUNT(duration_units))) || u->factor >= last)
+        if (!take_number(&p, &v, &big) || !(u = take_unit(&p, duration_units, COUNT(duration_units))) || u->factor >= last)
             return sr_error_set(err, "value.duration", "\"%s\" is not a duration; write a number and a unit, as in 90s, 10m, 1h30m or 250ms", s);
         last = u->factor;
-        if (__builtin_mul_overflow(v, u->factor, &v) || __builtin_add_overflow(total, v, &total))
+        if (big || __builtin_mul_overflow(v, u->factor, &v) || __builtin_add_overflow(total, v, &total))
             return sr_error_set(err, "value.duration", "the duration \"%s\" is too long to count", s);
     } while (*p);
     *ret_ns = total;
@@ -72,10 +73,11 @@ int sr_text_size(const char *s, uint64_t *ret_bytes, struct sr_error *err)
     const char *p = s;
     uint64_t v, factor = 1;
     const struct unit *u = NULL;
-    if (!take_number(&p, &v) || (*p && (!(u = take_unit(&p, size_units, COUNT(size_units))) || *p)))
+    bool big = false;
+    if (!take_number(&p, &v, &big) || (*p && (!(u = take_unit(&p, size_units, COUNT(size_units))) || *p)))
         return sr_error_set(err, "value.size", "\"%s\" is not a size; write whole bytes or a number and a unit, as in 512, 16KiB, 256MiB or 2GiB", s);
     factor = u ? u->factor : 1;
-    if (__builtin_mul_overflow(v, factor, &v))
+    if (big || __builtin_mul_overflow(v, factor, &v))
         return sr_error_set(err, "value.size", "the size \"%s\" is too large to count", s);
     *ret_bytes = v;
     return 0;
@@ -85,9 +87,10 @@ int sr_text_u64(const char *s, uint64_t min, uint64_t max, uint64_t *ret, struct
 {
     const char *p = s;
     uint64_t v;
-    if (!take_number(&p, &v) || *p)
+    bool big = false;
+    if (!take_number(&p, &v, &big) || *p)
         return sr_error_set(err, "value.number", "\"%s\" is not a whole number", s);
-    if (v < min || v > max)
+    if (big || v < min || v > max)
         return sr_error_set(err, "value.number", "%s is outside %llu to %llu", s, (unsigned long long)min, (unsigned long long)max);
     *ret = v;
     return 0;
@@ -176,6 +179,29 @@ void sr_text_printable(struct sr_buf *out, const void *bytes, size_t len)
         }
         i += n;
     }
+}
+
+static int hex_value(char c)
+{
+    return is_digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+int sr_text_unprintable(struct sr_buf *out, const char *s)
+{
+    for (; *s; s++) {
+        if (*s != '\\') {
+            sr_buf_putc(out, *s);
+        } else if (s[1] == '\\') {
+            sr_buf_putc(out, *++s);
+        } else {
+            int high = s[1] == 'x' ? hex_value(s[2]) : -1, low = high < 0 ? -1 : hex_value(s[3]);
+            if (low < 0)
+                return -1;
+            sr_buf_putc(out, (char)(high << 4 | low));
+            s += 3;
+        }
+    }
+    return 0;
 }
 
 bool sr_text_starts(const char *s, const char *prefix)

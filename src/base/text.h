@@ -23,6 +23,9 @@ void sr_text_format_size(uint64_t bytes, char out[32]);
 /* Appends len bytes; control characters, DEL, C1 and bytes that are not UTF-8 become \xNN, backslash becomes \\.
  * What comes out can be printed on a terminal and put into JSON, and the raw name can be told from it. */
 void sr_text_printable(struct sr_buf *out, const void *bytes, size_t len);
+/* The inverse: appends the raw bytes of such a spelling. -1, with nothing promised about out, when s is none: a backslash
+ * without a second one or xNN (lower case) behind it. */
+SR_CHECK int sr_text_unprintable(struct sr_buf *out, const char *s);
 bool sr_text_is_utf8(const void *bytes, size_t len);
 
 bool sr_text_starts(const char *s, const char *prefix);

@@ -262,6 +262,37 @@ const struct sr_environment *sr_environment_match(const char *path, bool in_home
     return NULL;
 }
 
+static bool nothing_there(void *context, const char *path)
+{
+    (void)context;
+    (void)path;
+    return false;
+}
+
+static const struct sr_environment *row_of_kind(const char *kind)
+{
+    for (size_t i = 0; i < sr_environments_n; i++)
+        if (strcmp(sr_environments[i].kind, kind) == 0)
+            return &sr_environments[i];
+    return NULL;
+}
+
+const struct sr_environment *sr_environment_link(const char *path)
+{
+    /* "env" and ".env" are not among them: links of these names lead to settings as often */
+    static const struct {
+        const char *name, *kind;
+    } by_name[] = { { ".venv", "venv" },    { "venv", "venv" }, { ".virtualenv", "venv" },
+                    { ".tox", "tox" },      { ".nox", "nox" },  { "_opam", "opam" },
+                    { "Pods", "cocoapods" } };
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++)
+        if (strcmp(by_name[i].name, name) == 0)
+            return row_of_kind(by_name[i].kind);
+    const struct sr_environment *e = sr_environment_match(path, false, nothing_there, NULL);
+    return e && !e->writes_are_builds ? e : NULL;
+}
+
 bool sr_environment_harmless(const struct sr_environment *e, const char *below)
 {
     if (sr_patterns_match(harmless_anywhere, below))

@@ -40,6 +40,10 @@ const struct sr_environment *sr_environment_match(const char *path, bool in_home
  */
 bool sr_environment_named(const char *path);
 
+/* The link path, which is one by its name: where it leads may be outside of everything that is
+ * looked at. NULL: none. */
+const struct sr_environment *sr_environment_link(const char *path);
+
 /* below: path seen from the environment's root. */
 bool sr_environment_harmless(const struct sr_environment *e, const char *below);
 /* x.pyc or x.pyo where x.py is: never loaded, since the source is. Alone, it is a module. */

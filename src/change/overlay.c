@@ -30,6 +30,7 @@ enum { ITEM_OPAQUE = 1, ITEM_MOVED = 2, ITEM_FLAGS = 3, ITEM_MODE_SHIFT = 2 };
 struct overlay {
     int lower_fd, upper_fd;
     bool userxattr;
+    int64_t started_ns;
     struct sr_changeset *set;
     struct sr_todo todo;
 };
@@ -45,7 +46,11 @@ struct dir {
 static int tell_subtree(struct overlay *o, const char *from, const char *to, bool added,
                         struct sr_error *err)
 {
-    struct sr_subtree s = { .root_fd = o->lower_fd, .from = from, .to = to, .added = added };
+    struct sr_subtree s = { .root_fd = o->lower_fd,
+                            .from = from,
+                            .to = to,
+                            .added = added,
+                            .born_before = added ? 0 : o->started_ns };
     return sr_subtree_tell(&s, o->set, err);
 }
 
@@ -153,8 +158,14 @@ static int names_read(struct overlay *o, const struct dir *d, struct sr_error *e
         return -1;
     for (size_t i = 0; i < lower.n; i++) {
         const char *name = sr_walk_name(&lower, i);
-        if (!sr_walk_has(&upper, name) &&
-            lower_name_tell(o, d, name, d->flags & ITEM_MOVED, err) < 0)
+        struct stat st;
+        if (sr_walk_has(&upper, name))
+            continue;
+        /* nobody's loss; a whiteout is another matter, since the command saw what it removed */
+        if (!(d->flags & ITEM_MOVED) && lower_look(d, name, &st, err) == 1 &&
+            sr_entry_born_after(d->lower_fd, name, &st, o->started_ns))
+            continue;
+        if (lower_name_tell(o, d, name, d->flags & ITEM_MOVED, err) < 0)
             return -1;
     }
     return 0;
@@ -252,10 +263,10 @@ static int directory_read(struct overlay *o, const struct sr_todo_item *item, st
     return names_read(o, &d, err);
 }
 
-int sr_overlay_read(int lower_fd, int upper_fd, bool userxattr, struct sr_changeset *ret,
-                    struct sr_error *err)
+int sr_overlay_read(int lower_fd, int upper_fd, bool userxattr, int64_t started_ns,
+                    struct sr_changeset *ret, struct sr_error *err)
 {
-    struct overlay o = { lower_fd, upper_fd, userxattr, ret, { 0 } };
+    struct overlay o = { lower_fd, upper_fd, userxattr, started_ns, ret, { 0 } };
     int r = sr_todo_push(&o.todo, sr_strdup(""), NULL, 0, err);
     while (r == 0) {
         cleanup_todo_item struct sr_todo_item item = { 0 };

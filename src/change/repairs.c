@@ -88,8 +88,11 @@ static struct level level_find(struct finder *f, const char *path, size_t len,
     if (l.closed && !below_harmless(&f->seen->v[l.environment], dir))
         return l;
     const struct sr_environment *before = NULL, *after = NULL;
-    if (S_ISDIR(sr_view_before(&f->view, dir)) || len == 0)
+    mode_t was = sr_view_before(&f->view, dir);
+    if (S_ISDIR(was) || len == 0)
         before = sr_environment_match(dir, f->view.in_home, was_there, &f->view);
+    else if (S_ISLNK(was))
+        before = sr_environment_link(dir);
     if (S_ISDIR(sr_view_after(&f->view, dir)) || len == 0)
         after = sr_environment_match(dir, f->view.in_home, is_there, &f->view);
     if (!before && !after)
@@ -150,18 +153,26 @@ static int32_t locate(struct finder *f, const struct item *item, bool directory)
     return f->levels[f->n - 1].environment;
 }
 
-static void root_count(struct sr_environment_seen *e, const struct sr_change *c)
-{
-    bool was = S_ISDIR(c->before.mode), is = S_ISDIR(c->after.mode);
-    e->gone |= was && c->after.mode == 0;
-    e->retyped |= was && c->after.mode != 0 && !is;
-    e->touched |= c->kind == SR_CHANGE_MODE;
-}
-
 static void example_add(struct sr_strv *v, const char *path)
 {
     if (v->n < EXAMPLES_MAX)
         sr_strv_add(v, path);
+}
+
+static void root_count(struct sr_environment_seen *e, const struct sr_change *c)
+{
+    bool was = S_ISDIR(c->before.mode), is = S_ISDIR(c->after.mode);
+    bool linked = S_ISLNK(c->before.mode) && e->before;
+    e->gone |= (was || linked) && c->after.mode == 0;
+    /* a link that leads elsewhere is another environment */
+    e->retyped |= c->after.mode != 0 && ((was && !is) || linked);
+    e->touched |= c->kind == SR_CHANGE_MODE;
+    if (linked && c->after.mode == 0) {
+        e->lost++;
+        example_add(&e->lost_paths, c->path);
+    } else if (linked) {
+        e->modified++;
+    }
 }
 
 static bool under(const char *path, const char *dir)
@@ -196,8 +207,9 @@ static void file_count(struct finder *f, struct sr_environment_seen *e, const st
 static struct sr_owner change_count(struct finder *f, const struct item *item)
 {
     const struct sr_change *c = &f->set->v[item->at];
-    struct sr_owner owner = { locate(f, item, S_ISDIR(c->before.mode) || S_ISDIR(c->after.mode)),
-                              false };
+    bool directory = S_ISDIR(c->before.mode) || S_ISDIR(c->after.mode) ||
+                     (S_ISLNK(c->before.mode) && sr_environment_link(c->path));
+    struct sr_owner owner = { locate(f, item, directory), false };
     if (owner.environment < 0)
         return owner;
     struct sr_environment_seen *e = &f->seen->v[owner.environment];

@@ -122,6 +122,18 @@ int sr_entry_tell(const struct sr_entry *e, const char *path, bool in_home,
     return 0;
 }
 
+/* By its birth: the change time of an older file moves with each edit, and such a file is lost all
+ * the same. The change time is in the stat that we have, and never before the birth. */
+bool sr_entry_born_after(int dirfd, const char *name, const struct stat *st, int64_t moment)
+{
+    struct statx sx;
+    if (!moment || (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec <= moment)
+        return false;
+    return statx(dirfd, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &sx) == 0 &&
+           (sx.stx_mask & STATX_BTIME) &&
+           sx.stx_btime.tv_sec * 1000000000 + sx.stx_btime.tv_nsec > moment;
+}
+
 static int subtree_entry(const struct sr_subtree *s, int fd, const char *name,
                          const struct sr_todo_item *dir, struct sr_todo *todo,
                          struct sr_changeset *set, struct sr_error *err)
@@ -132,6 +144,8 @@ static int subtree_entry(const struct sr_subtree *s, int fd, const char *name,
             return 0;
         return sr_error_sys(err, "snapshot.read", "cannot look at %s/%s", dir->path, name);
     }
+    if (sr_entry_born_after(fd, name, &st, s->born_before))
+        return 0;
     cleanup_free char *to = sr_walk_join(dir->path, name);
     struct sr_entry e = {
         .before_fd = fd, .after_fd = fd, .name = name, .force = s->force, .content = s->digest

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun audit: every binding, contained or not; red when one that executes is not. */
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/gate_text.h"
 #include "cli/print.h"
@@ -103,11 +104,25 @@ static int names_print(struct audit *a)
     return cli_page_done(&a->page, 0);
 }
 
+/* Green over nothing would be read as "everything is contained". */
+static int nothing_to_audit(struct audit *a)
+{
+    struct sr_error err = { 0 };
+    sr_error_set(&err, "policy.no_binding",
+                 "the policy of %s has no binding, so there is nothing to audit",
+                 a->s.resolved.tree);
+    sr_error_hint(&err, "\"bindings\": { \"Test\": { \"command\": [\"make\", \"test\"] } }, or a "
+                        "preset that has some, in \"extends\"");
+    return cli_failed(a->args, &err);
+}
+
 static int audit_all(struct audit *a)
 {
     const struct sr_policy *policy = &a->s.resolved.loaded.policy;
     if (cli_flag(a->args, "names"))
         return names_print(a);
+    if (policy->n_bindings == 0)
+        return nothing_to_audit(a);
     for (size_t i = 0; i < policy->n_bindings; i++)
         binding_audit(a, policy->bindings[i].name);
     return audit_print(a, a->failed ? SR_EXIT_SANDBOX : a->red ? SR_EXIT_BLOCKED : 0);
@@ -117,7 +132,7 @@ int cli_audit(const struct cli_args *args)
 {
     struct audit a = { .args = args, .page = cli_page_on(STDOUT_FILENO), .list = sr_json_array() };
     struct sr_error err = { 0 };
-    int status = cli_session_open(args, -1, &a.s, &err) < 0 ? cli_error(&err) : audit_all(&a);
+    int status = cli_session_open(args, -1, &a.s, &err) < 0 ? cli_failed(args, &err) : audit_all(&a);
     sr_json_deletep(&a.list);
     cli_page_clear(&a.page);
     cli_session_clear(&a.s);

@@ -1,35 +1,52 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun check: the preflight alone. */
+#include "cli/answer.h"
 #include "cli/commands.h"
+#include "cli/gate_text.h"
 #include "cli/print.h"
 #include "cli/request.h"
+#include "cli/verdict_text.h"
 #include "sandrun/verdict.h"
 
 #include <unistd.h>
 
-static int findings_print(const struct sr_plan *plan, const struct sr_findings *f, int status)
+static void findings_lines(struct cli_page *p, const struct sr_findings *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        cli_finding_lines(p, f->v[i].path, f->v[i].code, f->v[i].text, f->v[i].expected,
+                          f->v[i].found, f->v[i].remedy);
+}
+
+/* "Nothing found" alone would read as "it will run". */
+static int check_print(const struct sr_plan *plan, const struct sr_findings *f,
+                       const struct sr_gate *gate, int status)
 {
     cleanup_page struct cli_page p = cli_page_on(STDOUT_FILENO);
+    bool refused = gate->decision == SR_REFUSED;
     if (f->n == 0)
-        cli_line(&p, CLI_GOOD, "%s: nothing found that cannot work here", plan->binding);
-    for (size_t i = 0; i < f->n; i++) {
-        const struct sr_finding *v = &f->v[i];
-        cli_line(&p, CLI_BAD, "%s: %s", v->path, v->text);
-        cli_line(&p, CLI_PLAIN, "  code: %s", v->code);
-        cli_line(&p, CLI_PLAIN, "  expected: %s", v->expected ? v->expected : "-");
-        cli_line(&p, CLI_PLAIN, "  found: %s", v->found ? v->found : "-");
-        if (v->remedy)
-            cli_lines(&p, CLI_PLAIN, "  do: ", v->remedy);
+        cli_line(&p, refused ? CLI_PLAIN : CLI_GOOD,
+                 "%s: nothing found in the tree's environments that cannot work here",
+                 plan->binding);
+    else
+        cli_line(&p, CLI_BAD, "%s: cannot work here", plan->binding);
+    findings_lines(&p, f);
+    if (refused) {
+        cli_line(&p, CLI_WARN, "%s: a run would be blocked all the same", plan->binding);
+        for (size_t i = 0; i < gate->n_refusals; i++)
+            cli_refusal_lines(&p, gate->refusals[i].code, gate->refusals[i].text,
+                              gate->refusals[i].line);
     }
     return cli_page_done(&p, status);
 }
 
-static int findings_json(const struct sr_plan *plan, const struct sr_findings *f, int status)
+static int check_json(const struct sr_plan *plan, const struct sr_findings *f,
+                      const struct sr_gate *gate, int status)
 {
     cleanup_json cJSON *out = sr_json_object();
     sr_json_add_string(out, "binding", plan->binding);
     sr_json_add_string(out, "plan_digest", plan->digest);
     sr_json_add(out, "findings", sr_findings_json(f));
+    cli_gate_json(out, gate);
     return cli_json(out, status);
 }
 
@@ -38,14 +55,16 @@ int cli_check(const struct cli_args *args)
     cleanup_session struct cli_session s;
     struct sr_error err = { 0 };
     struct sr_findings findings = { 0 };
+    struct sr_gate gate = { 0 };
     int status;
-    if (cli_session_open(args, 0, &s, &err) < 0)
-        return cli_error(&err);
-    if (sr_resolve_preflight(&s.resolved.plan, &s.state, &findings, &err) < 0)
-        return cli_error(&err);
+    if (cli_session_open(args, 0, &s, &err) < 0 ||
+        sr_resolve_preflight(&s.resolved.plan, &s.state, &findings, &err) < 0)
+        return cli_failed(args, &err);
+    sr_resolve_gate(&s.resolved.plan, &gate);
     status = findings.n ? SR_EXIT_ENV : 0;
-    status = cli_flag(args, "json") ? findings_json(&s.resolved.plan, &findings, status)
-                                    : findings_print(&s.resolved.plan, &findings, status);
+    status = cli_flag(args, "json") ? check_json(&s.resolved.plan, &findings, &gate, status)
+                                    : check_print(&s.resolved.plan, &findings, &gate, status);
+    sr_gate_clear(&gate);
     sr_findings_clear(&findings);
     return status;
 }

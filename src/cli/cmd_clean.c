@@ -2,6 +2,7 @@
 /* sandrun clean: the sweep of dead runs, and the removal of old records. */
 #include "base/fs.h"
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/record_view.h"
@@ -127,7 +128,7 @@ int cli_clean(const struct cli_args *args)
     if ((older && sr_text_duration(older, &c.older_ns, &err) < 0) ||
         sr_state_open(&c.state, &err) < 0 || sr_state_sweep(&c.state, &c.sweep, &err) < 0 ||
         records_remove(&c, &err) < 0) {
-        status = cli_error(&err);
+        status = cli_failed(args, &err);
     } else {
         status = c.sweep.left || c.failed ? SR_EXIT_SANDBOX : 0;
         status = cli_flag(args, "json") ? clean_json(&c, status) : clean_print(&c, status);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun diff: the change set of a record, environments first. */
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/record_view.h"
@@ -65,7 +66,7 @@ static void diff_page(struct cli_page *p, const cJSON *record)
     }
     if (cJSON_GetArraySize(repairs) > 0)
         cli_line(p, CLI_HEAD, "environments");
-    cli_repair_lines(p, changes);
+    cli_repair_lines(p, changes, NULL);
     for (int c = 0; c < SR_CLASS_COUNT; c++)
         class_lines(p, changes, sr_change_class_name((enum sr_change_class)c));
     if (cli_bool_at(changes, "truncated"))
@@ -81,7 +82,7 @@ int cli_diff(const struct cli_args *args)
     cleanup_page struct cli_page p = cli_page_on(STDOUT_FILENO);
     struct sr_error err = { 0 };
     if (cli_record_load(args->positional[0], &doc, &err) < 0)
-        return cli_error(&err);
+        return cli_failed(args, &err);
     if (cli_flag(args, "json"))
         return cli_json(cli_at(doc.root, "changes"), 0);
     diff_page(&p, doc.root);

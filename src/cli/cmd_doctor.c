@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun doctor: what this machine can do, primitive by primitive. */
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "sandrun/doctor.h"
@@ -62,7 +63,7 @@ int cli_doctor(const struct cli_args *args)
     struct sr_doctor d = { 0 };
     int status;
     if (sr_state_open(&state, &err) < 0 || sr_doctor_run(&state, &d, &err) < 0)
-        return cli_error(&err);
+        return cli_failed(args, &err);
     status = d.contained ? 0 : SR_EXIT_SANDBOX;
     status = cli_flag(args, "json") ? doctor_json(&d, status) : doctor_print(&d, status);
     sr_doctor_clear(&d);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun image pin --host: the fingerprint of this host, and the line to write. */
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/request.h"
@@ -11,7 +12,8 @@
 struct pins {
     struct cli_session s;
     struct cli_page page;
-    cJSON *list;
+    cJSON *list, *errors;
+    int status; /* of the first binding that has no pin to print */
 };
 
 static void pin_add(struct pins *p, const struct sr_plan *plan)
@@ -72,14 +74,27 @@ static int pin_one(struct pins *p, const char *binding, bool asked_for, struct s
     return r;
 }
 
+/* One binding that cannot be planned says nothing about the pins of the others. */
+static void pin_failed(struct pins *p, const char *binding, struct sr_error *err)
+{
+    cJSON *error = cli_error_json(err);
+    sr_json_add_string(error, "binding", binding);
+    sr_json_append(p->errors, error);
+    sr_error_wrap(err, "no pin for %s", binding);
+    int status = cli_error(err);
+    p->status = p->status ? p->status : status;
+}
+
 static int pin_all(struct pins *p, const char *binding, struct sr_error *err)
 {
     const struct sr_policy *policy = &p->s.resolved.loaded.policy;
     if (binding)
         return pin_one(p, binding, true, err);
-    for (size_t i = 0; i < policy->n_bindings; i++)
-        if (pin_one(p, policy->bindings[i].name, false, err) < 0)
-            return -1;
+    for (size_t i = 0; i < policy->n_bindings; i++) {
+        struct sr_error one = { 0 };
+        if (pin_one(p, policy->bindings[i].name, false, &one) < 0)
+            pin_failed(p, policy->bindings[i].name, &one);
+    }
     return 0;
 }
 
@@ -87,29 +102,31 @@ static int pins_print(struct pins *p, bool json)
 {
     cleanup_json cJSON *out = NULL;
     if (!json)
-        return cli_page_done(&p->page, 0);
+        return cli_page_done(&p->page, p->status);
     out = sr_json_object();
     sr_json_add(out, "pins", p->list);
-    p->list = NULL;
-    return cli_json(out, 0);
+    sr_json_add(out, "errors", p->errors);
+    p->list = p->errors = NULL;
+    return cli_json(out, p->status);
 }
 
 int cli_image(const struct cli_args *args)
 {
-    struct pins p = { .page = cli_page_on(STDOUT_FILENO), .list = sr_json_array() };
+    struct pins p = { .page = cli_page_on(STDOUT_FILENO), .list = sr_json_array(), .errors = sr_json_array() };
     struct sr_error err = { 0 };
     int status;
     if (!cli_flag(args, "host")) {
         sr_error_set(&err, "usage.missing_option",
                      "sandrun image pin needs --host: this version pins no other image");
-        status = cli_error(&err);
+        status = cli_failed(args, &err);
     } else if (cli_session_open(args, -1, &p.s, &err) < 0 ||
                pin_all(&p, args->positional[1], &err) < 0) {
-        status = cli_error(&err);
+        status = cli_failed(args, &err);
     } else {
         status = pins_print(&p, cli_flag(args, "json"));
     }
     sr_json_deletep(&p.list);
+    sr_json_deletep(&p.errors);
     cli_page_clear(&p.page);
     cli_session_clear(&p.s);
     return status;

@@ -145,9 +145,9 @@ static int pins_find(struct init *in, struct sr_error *err)
 
 /* ---- the file ---- */
 
-static int policy_exists(struct sr_error *err)
+static int policy_exists(const struct init *in, struct sr_error *err)
 {
-    sr_error_set(err, "init.exists", "writing %s: it is there already", POLICY_NAME);
+    sr_error_set(err, "init.exists", "writing %s/%s: it is there already", in->tree, POLICY_NAME);
     return sr_error_hint(err, "sandrun init --force replaces it");
 }
 
@@ -159,11 +159,11 @@ static int policy_create(struct init *in, const struct sr_buf *text, struct sr_e
                                O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
     struct stat st;
     if (fd < 0)
-        return errno == EEXIST ? policy_exists(err)
-                               : sr_error_sys(err, "init.write", "making %s", POLICY_NAME);
+        return errno == EEXIST ? policy_exists(in, err)
+                               : sr_error_sys(err, "init.write", "making %s/%s", in->tree, POLICY_NAME);
     if (fstat(in->tree_fd, &st) < 0 || (geteuid() == 0 && fchown(fd, st.st_uid, st.st_gid) < 0) ||
         sr_write_all(fd, text->data, text->len) < 0 || fsync(fd) < 0) {
-        sr_error_sys(err, "init.write", "writing %s", POLICY_NAME);
+        sr_error_sys(err, "init.write", "writing %s/%s", in->tree, POLICY_NAME);
         (void)unlinkat(in->tree_fd, POLICY_NAME, 0);
         return -1;
     }
@@ -201,7 +201,7 @@ static int init_all(struct init *in, struct sr_error *err)
         return sr_error_sys(err, "init.tree", "opening the tree %s", in->tree);
     /* Looked at first, so that nothing is computed in vain; O_EXCL is what decides. */
     if (!in->force && fstatat(in->tree_fd, POLICY_NAME, &st, AT_SYMLINK_NOFOLLOW) == 0)
-        return policy_exists(err);
+        return policy_exists(in, err);
     init_detect(in->tree_fd, &in->found);
     if (pins_find(in, err) < 0 || policy_write(in, err) < 0)
         return -1;
@@ -214,7 +214,10 @@ static int init_print(const struct init *in)
     const struct init_found *f = &in->found;
     cli_line(&p, CLI_GOOD, "%s/%s is written", in->tree, POLICY_NAME);
     for (size_t i = 0; i < f->n_checks; i++)
-        cli_line(&p, CLI_PLAIN, "  %s: %s", f->checks[i].name, f->checks[i].why);
+        cli_line(&p, CLI_PLAIN, "  %s: %s", f->checks[i].name,
+                 f->checks[i].command.n ? f->checks[i].why : "the preset's command");
+    for (size_t i = 0; i < f->problems.n; i++)
+        cli_line(&p, CLI_WARN, "  %s", f->problems.v[i]);
     for (size_t i = 0; i < in->absent.n; i++)
         cli_line(&p, CLI_WARN,
                  "  %s was not found on this host: install it, then sandrun image pin --host",

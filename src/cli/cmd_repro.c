@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun repro: the request of a record rebuilt, refused where it is no longer the same, run and
  * compared. */
+#include "base/text.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/drift.h"
 #include "cli/print.h"
@@ -8,7 +10,10 @@
 #include "cli/request.h"
 #include "cli/verdict_text.h"
 
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 struct repro {
@@ -16,7 +21,20 @@ struct repro {
     struct sr_json doc;
     struct cli_request request;
     struct cli_drifts drifts;
+    char *tree, *policy_file; /* what request borrows */
 };
+
+/* A record spells a path that is no UTF-8 with \xNN, and a path that is one as it is: the plain
+ * reading goes first, and the other one counts only where it leads to something. */
+static char *path_recorded(const char *spelled)
+{
+    cleanup_buf struct sr_buf raw = SR_BUF(PATH_MAX);
+    struct stat st;
+    if (!spelled || stat(spelled, &st) == 0 || sr_text_unprintable(&raw, spelled) < 0 ||
+        raw.overflow || !raw.len || stat(raw.data, &st) < 0)
+        return sr_strdup(spelled);
+    return sr_buf_steal(&raw);
+}
 
 /* As it was asked for then: "HEAD" is where HEAD is now, so that a policy that moved on is seen,
  * and refused by name. */
@@ -28,8 +46,10 @@ static int request_rebuild(struct repro *r, struct sr_error *err)
     cli_request_from(r->args, -1, &r->request);
     req->binding = cli_string_at(record, "binding");
     req->staged = cli_bool_at(record, "staged");
-    req->tree = tree ? tree : cli_string_at(record, "plan.canonical.tree.path");
-    req->policy_file = cli_string_at(record, "policy.request.file");
+    r->tree = path_recorded(tree ? NULL : cli_string_at(record, "plan.canonical.tree.path"));
+    r->policy_file = path_recorded(cli_string_at(record, "policy.request.file"));
+    req->tree = tree ? tree : r->tree;
+    req->policy_file = r->policy_file;
     req->policy_ref = cli_string_at(record, "policy.request.ref");
     req->overrides = cli_string_at(record, "policy.request.overrides");
     if (req->binding && req->tree)
@@ -171,9 +191,9 @@ static int repro_run(struct repro *r)
     r->request.req.err_fd = json ? -1 : STDERR_FILENO;
     sr_run(&r->request.req, &result);
     if (!result.record) {
-        status = cli_error(&result.error);
+        status = cli_failed(r->args, &result.error);
     } else if (sr_record_compare(r->doc.root, result.record, &lines, &err) < 0) {
-        status = cli_error(&err);
+        status = cli_failed(r->args, &err);
     } else {
         compare_print(&result, &lines, cli_string_at(r->doc.root, "id"));
         status = compare_status(&result, &lines);
@@ -185,15 +205,15 @@ static int repro_run(struct repro *r)
 
 /* A record whose plan is not the one of its digest, and a policy that has no such binding any more,
  * are refused like any other digest that no longer matches. */
-static int refused_or_failed(const struct sr_error *err)
+static int refused_or_failed(const struct cli_args *args, const struct sr_error *err)
 {
     static const char *const refusing[] = { "record.invalid.digest", "policy.no_binding",
                                             "policy.missing" };
-    int status = cli_error(err);
+    bool refused = false;
     for (size_t i = 0; i < sizeof refusing / sizeof *refusing; i++)
-        if (strcmp(err->code, refusing[i]) == 0)
-            return SR_EXIT_BLOCKED;
-    return status;
+        refused = refused || strcmp(err->code, refusing[i]) == 0;
+    int status = cli_failed(args, err);
+    return refused ? SR_EXIT_BLOCKED : status;
 }
 
 int cli_repro(const struct cli_args *args)
@@ -203,7 +223,7 @@ int cli_repro(const struct cli_args *args)
     int status;
     if (cli_record_load(args->positional[0], &r.doc, &err) < 0 || request_rebuild(&r, &err) < 0 ||
         drifts_look(&r, &err) < 0)
-        status = refused_or_failed(&err);
+        status = refused_or_failed(args, &err);
     else if (!drifts_judge(&r))
         status = blocked(&r);
     else
@@ -211,5 +231,7 @@ int cli_repro(const struct cli_args *args)
     cli_drifts_clear(&r.drifts);
     cli_request_clear(&r.request);
     sr_json_clear(&r.doc);
+    free(r.tree);
+    free(r.policy_file);
     return status;
 }

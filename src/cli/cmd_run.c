@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun run: the pipeline, then the verdict for a person or the record for a machine. */
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/print.h"
 #include "cli/record_file.h"
@@ -21,32 +22,35 @@ static void verdict_print(const struct sr_run_result *r, const char *binding, bo
 
 /* What cannot be written never hides the run's own answer: it replaces a 0 only, so that no one
  * takes a run without the record that was asked for as good. */
-static int copy_write(const struct cli_record_file *file, const struct sr_run_result *r, int status)
+static int copy_write(const struct cli_record_file *file, const cJSON *document, int status)
 {
     struct sr_error err = { 0 };
-    if (cli_record_file_write(file, r->record, &err) == 0)
+    if (cli_record_file_write(file, document, &err) == 0)
         return status;
     (void)cli_error(&err);
     return status ? status : SR_EXIT_SANDBOX;
 }
 
-/* A run that came to no plan has no record; a machine still gets one document with the answer. */
-static int answer_json(const struct sr_run_result *r, int status)
+/* A run that came to no plan has no record; a machine still gets one document with the answer, and
+ * the same one at both places. */
+static int documents_write(const struct cli_record_file *file, const struct sr_run_result *r,
+                           bool json)
 {
-    cleanup_json cJSON *out = NULL;
-    if (r->record)
-        return cli_json(r->record, status);
-    out = sr_json_object();
-    cJSON *error = sr_json_object();
-    sr_json_add_string(error, "code", r->error.code);
-    sr_json_add_string(error, "text", r->error.text);
-    sr_json_add_string(error, "hint", r->error.hint);
-    sr_json_add_string(out, "status", sr_status_name(r->verdict.status));
-    sr_json_add_string(out, "reason", r->verdict.reason);
-    sr_json_add_bool(out, "decided", r->verdict.decided);
-    sr_json_add_u64(out, "exit", (uint64_t)r->verdict.exit);
-    sr_json_add(out, "error", error);
-    return cli_json(out, status);
+    cleanup_json cJSON *answer = r->record ? NULL : cli_answer(r);
+    const cJSON *document = r->record ? r->record : answer;
+    int status = copy_write(file, document, r->verdict.exit);
+    return json ? cli_json(document, status) : status;
+}
+
+/* Nothing ran: a FILE that cannot be written is a wrong command line. */
+static int unopened(const struct sr_error *err, bool json)
+{
+    struct sr_run_result none = { .error = *err };
+    cleanup_json cJSON *answer = NULL;
+    (void)cli_error(err);
+    sr_verdict_error(err, &none.verdict);
+    answer = cli_answer(&none);
+    return json ? cli_json(answer, SR_EXIT_USAGE) : SR_EXIT_USAGE;
 }
 
 int cli_run(const struct cli_args *args)
@@ -57,18 +61,14 @@ int cli_run(const struct cli_args *args)
     struct sr_error err = { 0 };
     bool json = cli_flag(args, "json");
     int status;
-    if (cli_record_file_open(cli_arg(args, "record"), &file, &err) < 0) {
-        (void)cli_error(&err);
-        return SR_EXIT_USAGE;
-    }
+    if (cli_record_file_open(cli_arg(args, "record"), &file, &err) < 0)
+        return unopened(&err, json);
     cli_request_from(args, 0, &request);
     request.req.out_fd = json ? -1 : STDOUT_FILENO;
     request.req.err_fd = json ? -1 : STDERR_FILENO;
     sr_run(&request.req, &result);
     verdict_print(&result, request.req.binding, cli_flag(args, "quiet"));
-    status = copy_write(&file, &result, result.verdict.exit);
-    if (json)
-        status = answer_json(&result, status);
+    status = documents_write(&file, &result, json);
     cli_record_file_close(&file);
     sr_run_result_clear(&result);
     return status;

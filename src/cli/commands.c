@@ -92,11 +92,14 @@ const struct cli_command cli_commands[] = {
       .description =
           "Resolves every binding of the policy and prints whether it is contained, and each "
           "opt-out with its reason. Red when a binding that executes code of the tree is not "
-          "contained; bindings that only read it (executes: false) are listed and not judged.",
+          "contained; bindings that only read it (executes: false) are listed and not judged. A "
+          "policy without any binding is an error, not a green answer about nothing.",
       .examples =
           "sandrun audit --staged  # in CI: red when a check is not contained\n",
       .exits = EXITS({ 0, "every binding that executes is contained" },
-                     { SR_EXIT_BLOCKED, "one is not, or the policy was refused" }, FAILS),
+                     { SR_EXIT_BLOCKED, "one is not, or the policy was refused" },
+                     { SR_EXIT_SANDBOX, "the policy has no check at all, sandrun failed, or the "
+                                        "command line was wrong" }),
       .run = cli_audit },
     { .name = "check",
       .summary = "look whether the tree's environments can work, without running",
@@ -106,9 +109,10 @@ const struct cli_command cli_commands[] = {
           "The preflight of run by itself: interpreters that are missing or of another version "
           "than the environment was built with, scripts whose first line leads nowhere, native "
           "parts for another architecture or libc. Both sides of each finding are printed, and "
-          "what to do.",
+          "what to do. When a run would be refused for another reason (a pin, an opt-out), that is "
+          "printed too, and the exit status stays the findings' own.",
       .examples = "sandrun check Test  # before the first run on a new machine\n",
-      .exits = EXITS({ 0, "nothing was found" }, REFUSED,
+      .exits = EXITS({ 0, "nothing was found, whether or not a run would be refused" }, REFUSED,
                      { SR_EXIT_ENV, "an environment cannot work here" }, FAILS),
       .run = cli_check },
     { .name = "image",
@@ -118,10 +122,13 @@ const struct cli_command cli_commands[] = {
       .description =
           "With --host, prints the fingerprint of this host for BINDING, or for every binding, "
           "and the line to write into the policy. The fingerprint covers the architecture, "
-          "os-release, the package database and the tools that the binding's command names.",
+          "os-release, the package database and the tools that the binding's command names, so each "
+          "binding has its own. A pin that is still to be filled in is written \"sha256:...\".",
       .examples =
           "sandrun image pin --host Test  # the line to write after an update of the host\n",
-      .exits = EXITS({ 0, "the pins were printed" }, REFUSED, FAILS),
+      .exits = EXITS({ 0, "the pins were printed" }, REFUSED,
+                     { SR_EXIT_SANDBOX, "a binding has none, the others were printed; or sandrun "
+                                        "failed, or the command line was wrong" }),
       .run = cli_image },
     { .name = "repro",
       .summary = "run the plan of a record again and compare",
@@ -147,7 +154,10 @@ const struct cli_command cli_commands[] = {
           "Prints the change set of a record: environments first, then by class, each path with + "
           "(added), - (deleted), ~ (content), m (mode) or t (type).",
       .examples = "sandrun diff 18f2c3  # by the start of a run id\n",
-      .exits = EXITS({ 0, "the change set was printed, empty or not" }, FAILS),
+      .exits = EXITS({ 0, "the change set was printed, empty or not" },
+                     { SR_EXIT_BLOCKED, "the record is not what its own digest says" },
+                     { SR_EXIT_SANDBOX, "the record cannot be read or is damaged, sandrun failed, "
+                                        "or the command line was wrong" }),
       .run = cli_diff },
     { .name = "doctor",
       .summary = "try each thing containment needs on this machine",

@@ -51,27 +51,46 @@ static void bash_option_values(struct sr_buf *out, const struct cli_command *c)
     const struct cli_option *o;
     char words[128];
     for (size_t i = 0; (o = cli_command_table(c, i)) != NULL; i++)
-        for (; o->name; o++)
-            if (o->type != CLI_FLAG)
-                sr_buf_printf(out, "    '%s --%s') words=\"%s\" ;;\n", c->name, o->name,
-                              bash_words(o, words));
+        for (; o->name; o++) {
+            if (o->type == CLI_FLAG)
+                continue;
+            sr_buf_printf(out, "    '%s --%s'", c->name, o->name);
+            if (o->letter)
+                sr_buf_printf(out, " | '%s -%c'", c->name, o->letter);
+            sr_buf_printf(out, ") words=\"%s\" ;;\n", bash_words(o, words));
+        }
 }
 
-static void bash_positional(struct sr_buf *out, const struct cli_command *c)
+/* Options whose next word is their value, so that it is not counted as an argument. */
+static void bash_value_options(struct sr_buf *out, const struct cli_command *c)
+{
+    const struct cli_option *o;
+    sr_buf_printf(out, "    %s) values=' ", c->name);
+    for (size_t i = 0; (o = cli_command_table(c, i)) != NULL; i++)
+        for (; o->name; o++) {
+            if (o->type != CLI_FLAG)
+                sr_buf_printf(out, "--%s ", o->name);
+            if (o->type != CLI_FLAG && o->letter)
+                sr_buf_printf(out, "-%c ", o->letter);
+        }
+    sr_buf_puts(out, "' ;;\n");
+}
+
+static void bash_positionals(struct sr_buf *out, const struct cli_command *c)
 {
     static const char *const words[CLI_TYPE_COUNT] = {
-        [CLI_BINDING] = "$(" NAMES ")",
+        [CLI_BINDING] = "$(sandrun audit --names --tree \"$tree\" 2>/dev/null)",
         [CLI_RECORD] = "$(compgen -f -- \"$cur\")",
     };
-    sr_buf_printf(out, "    %s) words=\"", c->name);
+    size_t n = 0;
     for (const struct cli_positional *p = c->positionals; p && p->name; p++) {
-        sr_buf_puts(out, p == c->positionals ? "" : " ");
+        sr_buf_printf(out, "    '%s %zu') words=\"", c->name, n++);
         if (p->type == CLI_COMMAND)
             command_names(out);
         else
             sr_buf_puts(out, p->choices ? p->choices : words[p->type] ? words[p->type] : "");
+        sr_buf_puts(out, "\" ;;\n");
     }
-    sr_buf_puts(out, "\" ;;\n");
 }
 
 static void bash_options(struct sr_buf *out, const struct cli_command *c)
@@ -84,25 +103,49 @@ static void bash_options(struct sr_buf *out, const struct cli_command *c)
     sr_buf_puts(out, "\" ;;\n");
 }
 
+/* bash takes "--tree=x" apart into three words. Behind "--" the words are the command's, of which
+ * nothing is known here. */
+static const char bash_scan[] =
+    "    esac\n"
+    "    [ \"$cur\" != '=' ] || cur=\n"
+    "    [ \"$prev\" != '=' ] || prev=${COMP_WORDS[COMP_CWORD-2]}\n"
+    "    for ((i = 2; i < COMP_CWORD; i++)); do\n"
+    "        word=${COMP_WORDS[i]}\n"
+    "        case \"$word\" in\n"
+    "        --) return ;;\n"
+    "        =) continue ;;\n"
+    "        -*) case \"$values\" in *\" $word \"*)\n"
+    "            i=$((i + 1))\n"
+    "            [ \"${COMP_WORDS[i]}\" != '=' ] || i=$((i + 1))\n"
+    "            case \"$word\" in --tree | -C) tree=${COMP_WORDS[i]} ;; esac ;;\n"
+    "        esac ;;\n"
+    "        *) n=$((n + 1)) ;;\n"
+    "        esac\n"
+    "    done\n"
+    "    case \"$cmd $prev\" in\n";
+
 void cli_completion_bash(struct sr_buf *out)
 {
     sr_buf_puts(out, "# bash completion for sandrun\n"
                      "_sandrun()\n{\n"
                      "    local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n"
-                     "    local cmd=${COMP_WORDS[1]} words=\n"
+                     "    local cmd=${COMP_WORDS[1]} words= values= tree=. word n=0 i\n"
                      "    COMPREPLY=()\n"
                      "    if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
                      "        COMPREPLY=($(compgen -W \"");
     command_names(out);
-    sr_buf_puts(out, "\" -- \"$cur\"))\n        return\n    fi\n    case \"$cmd $prev\" in\n");
+    sr_buf_puts(out, "\" -- \"$cur\"))\n        return\n    fi\n    case \"$cmd\" in\n");
+    for (const struct cli_command *c = cli_commands; c->name; c++)
+        bash_value_options(out, c);
+    sr_buf_puts(out, bash_scan);
     for (const struct cli_command *c = cli_commands; c->name; c++)
         bash_option_values(out, c);
     sr_buf_puts(out, "    *)\n    if [ \"${cur#-}\" != \"$cur\" ]; then\n    case \"$cmd\" in\n");
     for (const struct cli_command *c = cli_commands; c->name; c++)
         bash_options(out, c);
-    sr_buf_puts(out, "    esac\n    else\n    case \"$cmd\" in\n");
+    sr_buf_puts(out, "    esac\n    else\n    case \"$cmd $n\" in\n");
     for (const struct cli_command *c = cli_commands; c->name; c++)
-        bash_positional(out, c);
+        bash_positionals(out, c);
     sr_buf_puts(out, "    esac\n    fi\n    ;;\n    esac\n"
                      "    COMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n}\n"
                      "complete -o filenames -F _sandrun sandrun\n");

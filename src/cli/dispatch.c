@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* From argv to a row of the command table, and from its answer to the exit status. */
 #include "base/text.h"
+#include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/print.h"
@@ -79,10 +80,8 @@ int sr_cli_main(int argc, char *const *argv)
     cmd = cli_command_find(command_alias(argv[1]));
     if (!cmd)
         return command_unknown(argv[1]);
-    if (cli_args_parse(cmd, argc - 2, argv + 2, &args, &err) < 0) {
-        (void)cli_error(&err);
-        return SR_EXIT_USAGE;
-    }
+    if (cli_args_parse(cmd, argc - 2, argv + 2, &args, &err) < 0)
+        return cli_usage_failed(cmd, argc - 2, argv + 2, &err);
     return args.help ? cli_help_print(cmd) : cmd->run(&args);
 }
 

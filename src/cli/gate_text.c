@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 static const struct {
     const char *name, *sentence;
@@ -12,10 +13,10 @@ static const struct {
 } decisions[] = {
     [SR_CONTAINED] = { "contained", "contained", CLI_GOOD },
     [SR_UNCONTAINED] = { "uncontained",
-                         "not contained, by the policy's own word: it would run as a plain host "
+                         "NOT contained, by the policy's own word: it would run as a plain host "
                          "process",
                          CLI_WARN },
-    [SR_OPTED_OUT] = { "opted_out", "contained but for what the policy opens", CLI_WARN },
+    [SR_OPTED_OUT] = { "opted_out", "NOT contained: the policy opens what is listed", CLI_WARN },
     [SR_REFUSED] = { "refused", "refused: it would not run", CLI_BAD },
 };
 
@@ -26,9 +27,11 @@ const char *cli_decision_name(enum sr_decision d)
 
 void cli_refusal_lines(struct cli_page *p, const char *code, const char *text, const char *line)
 {
+    /* A line of the policy begins with its key, or says whose line it is; the rest are things to do. */
+    bool written = line && (line[0] == '"' || strncmp(line, "in bindings.", 12) == 0);
     cli_line(p, CLI_PLAIN, "  %s: %s", code, text);
     if (line && line[0])
-        cli_lines(p, CLI_PLAIN, "    write: ", line);
+        cli_lines(p, CLI_PLAIN, written ? "    write: " : "    do: ", line);
 }
 
 void cli_gate_lines(struct cli_page *p, const struct sr_gate *gate)

@@ -5,6 +5,8 @@
 #include "cli/init.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,6 +33,7 @@ void init_found_clear(struct init_found *f)
     free(f->checks);
     sr_strv_clear(&f->presets);
     sr_strv_clear(&f->files);
+    sr_strv_clear(&f->problems);
     *f = (struct init_found){ .tree_fd = -1 };
 }
 
@@ -58,6 +61,17 @@ void init_preset_add(struct init_found *f, const char *preset)
 {
     if (!sr_strv_has(&f->presets, preset))
         sr_strv_add(&f->presets, preset);
+}
+
+void init_problem(struct init_found *f, const char *fmt, ...)
+{
+    char *text = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    if (vasprintf(&text, fmt, ap) < 0)
+        abort();
+    va_end(ap);
+    sr_strv_take(&f->problems, text);
 }
 
 char *init_file(struct init_found *f, const char *name)
@@ -113,8 +127,7 @@ static void put_head(const struct init_found *f, struct sr_buf *out)
 
 static void put_check(struct sr_buf *out, const struct init_check *c)
 {
-    static const char zeros[] =
-        "sha256:0000000000000000000000000000000000000000000000000000000000000000";
+    static const char unfilled[] = "sha256:...";
     sr_buf_printf(out, "    // %s\n    ", c->why);
     put_string(out, c->name);
     sr_buf_puts(out, ": {\n");
@@ -123,7 +136,7 @@ static void put_check(struct sr_buf *out, const struct init_check *c)
         put_list(out, &c->command);
         sr_buf_puts(out, ",\n");
     }
-    sr_buf_printf(out, "      \"rootfs\": { \"host\": \"%s\" }\n    }", c->pin[0] ? c->pin : zeros);
+    sr_buf_printf(out, "      \"rootfs\": { \"host\": \"%s\" }\n    }", c->pin[0] ? c->pin : unfilled);
 }
 
 static const char skeleton[] =

@@ -50,7 +50,7 @@ static int value_size(const char *s, struct sr_error *err)
 static int value_number(const char *s, struct sr_error *err)
 {
     uint64_t n;
-    return sr_text_u64(s, 1, 1u << 30, &n, err);
+    return sr_text_u64(s, 0, UINT32_MAX, &n, err); /* the field's own range is the policy's to tell */
 }
 
 /* "2" or "1.5": in steps of a tenth, as the policy has it. */
@@ -232,6 +232,24 @@ static int word_rest(struct parse *p)
     return 0;
 }
 
+static bool is_given(const struct cli_args *a, const char *name)
+{
+    for (size_t i = 0; i < a->n_given; i++)
+        if (strcmp(a->given[i].option->name, name) == 0)
+            return true;
+    return false;
+}
+
+/* Two sources for one policy: taking either would be a guess about what is trusted. */
+static int words_agree(struct parse *p)
+{
+    if (!is_given(p->args, "policy") || !is_given(p->args, "policy-ref"))
+        return 0;
+    sr_error_set(p->err, "usage.conflicting_options",
+                 "--policy and --policy-ref name two policies, and a run has one");
+    return sr_error_hint(p->err, "give one of them");
+}
+
 static int words_complete(struct parse *p)
 {
     const struct cli_positional *spec = p->cmd->positionals;
@@ -241,7 +259,7 @@ static int words_complete(struct parse *p)
                          spec[i].name, spec[i].help);
             return help_see(p);
         }
-    return 0;
+    return words_agree(p);
 }
 
 static int words_parse(struct parse *p)

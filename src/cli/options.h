@@ -69,7 +69,7 @@ struct cli_args {
 /*
  * argv[0] is the first word after the command's name. Codes: usage.unknown_option
  * usage.duplicate_option usage.missing_value usage.unexpected_value usage.invalid_value
- * usage.unexpected_argument usage.missing_argument.
+ * usage.unexpected_argument usage.missing_argument usage.conflicting_options.
  */
 SR_CHECK int cli_args_parse(const struct cli_command *cmd, int argc, char *const *argv,
                             struct cli_args *ret, struct sr_error *err);

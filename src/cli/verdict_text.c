@@ -64,30 +64,65 @@ static void headline(struct cli_page *p, const char *binding, const struct sr_ru
              sr_status_name(r->verdict.status), ending, text, tail);
 }
 
-static void repair_one(struct cli_page *p, const cJSON *repair)
+/* "node_modules" says by itself what it is. */
+static bool says_kind(const char *path, const char *kind)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, kind) == 0;
+}
+
+static void repair_examples(struct cli_page *p, const cJSON *repair, const char *id)
+{
+    const cJSON *example;
+    uint64_t lost = cli_u64_at(repair, "lost"), listed = 0;
+    uint64_t all = lost ? lost : cli_u64_at(repair, "added");
+    cJSON_ArrayForEach(example, cli_at(repair, "examples"))
+    {
+        if (!cJSON_IsString(example))
+            continue;
+        cli_line(p, CLI_DIM, "    %c %s", lost ? '-' : '+', example->valuestring);
+        listed++;
+    }
+    if (id && listed && all > listed)
+        cli_line(p, CLI_DIM, "    and %" PRIu64 " more: sandrun diff %s", all - listed, id);
+}
+
+static void repair_one(struct cli_page *p, const cJSON *repair, const char *id)
 {
     const char *path = cli_string_at(repair, "path"), *cls = cli_string_at(repair, "class");
     const char *kind = cli_string_at(repair, "ecosystem");
-    const cJSON *example;
     uint64_t lost = cli_u64_at(repair, "lost");
+    bool named = kind && !(path && says_kind(path, kind));
     cli_line(p, CLI_PLAIN,
-             "  %s%s%s%s: %s: %" PRIu64 " files lost, %" PRIu64 " new, %" PRIu64 " changed",
-             cli_in_home(repair) ? "~/" : "", path ? path : "?", kind ? ", " : "", kind ? kind : "",
-             cls ? cls : "env", lost, cli_u64_at(repair, "added"), cli_u64_at(repair, "modified"));
-    cJSON_ArrayForEach(example, cli_at(repair, "examples"))
-    {
-        if (cJSON_IsString(example))
-            cli_line(p, CLI_DIM, "    %c %s", lost ? '-' : '+', example->valuestring);
-    }
+             "  %s%s%s%s: %s: %" PRIu64 " %s lost, %" PRIu64 " new, %" PRIu64 " changed",
+             cli_in_home(repair) ? "~/" : "", path ? path : "?", named ? ", " : "",
+             named ? kind : "", cls ? cls : "env", lost, lost == 1 ? "file" : "files",
+             cli_u64_at(repair, "added"), cli_u64_at(repair, "modified"));
+    repair_examples(p, repair, id);
 }
 
-void cli_repair_lines(struct cli_page *p, const cJSON *changes)
+void cli_repair_lines(struct cli_page *p, const cJSON *changes, const char *id)
 {
     const cJSON *repair;
     cJSON_ArrayForEach(repair, cli_at(changes, "repairs"))
     {
-        repair_one(p, repair);
+        repair_one(p, repair, id);
     }
+}
+
+/* Both sides say it all; the sentence is for a finding that has none. */
+void cli_finding_lines(struct cli_page *p, const char *path, const char *code, const char *text,
+                       const char *expected, const char *found, const char *remedy)
+{
+    cli_line(p, CLI_PLAIN, "  %s: %s", path, code);
+    if (expected || found) {
+        cli_line(p, CLI_PLAIN, "    expected: %s", expected ? expected : "-");
+        cli_line(p, CLI_PLAIN, "    found: %s", found ? found : "-");
+    } else if (text) {
+        cli_line(p, CLI_PLAIN, "    %s", text);
+    }
+    if (remedy)
+        cli_lines(p, CLI_PLAIN, "    do: ", remedy);
 }
 
 /* True when there was one: the error is the first of them. */
@@ -100,14 +135,8 @@ static bool finding_lines(struct cli_page *p, const cJSON *record)
         const char *path = cli_string_at(f, "path"), *text = cli_string_at(f, "text");
         const char *expected = cli_string_at(f, "expected"), *found = cli_string_at(f, "found");
         const char *remedy = cli_string_at(f, "remedy"), *code = cli_string_at(f, "code");
-        cli_line(p, CLI_PLAIN, "  %s: %s", path ? path : "?", text ? text : "");
-        cli_line(p, CLI_PLAIN, "    code: %s", code ? code : "?");
+        cli_finding_lines(p, path ? path : "?", code ? code : "?", text, expected, found, remedy);
         said = true;
-        if (expected || found)
-            cli_line(p, CLI_PLAIN, "    expected %s, found %s", expected ? expected : "-",
-                     found ? found : "-");
-        if (remedy)
-            cli_lines(p, CLI_PLAIN, "    do: ", remedy);
     }
     return said;
 }
@@ -136,8 +165,9 @@ static void error_lines(struct cli_page *p, const struct sr_error *err)
 
 /* A verdict about the code says what else there is to know: what was open, what was found, what was
  * reached. */
-static void note_lines(struct cli_page *p, const cJSON *record)
+static void note_lines(struct cli_page *p, const struct sr_run_result *r)
 {
+    const cJSON *record = r->record;
     const cJSON *item;
     const char *reached = cli_string_at(record, "enforced.reached");
     cJSON_ArrayForEach(item, cli_at(record, "enforced.refusals"))
@@ -152,7 +182,31 @@ static void note_lines(struct cli_page *p, const cJSON *record)
     }
     if (reached)
         cli_line(p, CLI_WARN, "  the limit of %s was reached on the way", reached);
-    cli_repair_lines(p, cli_at(record, "changes"));
+    cli_repair_lines(p, cli_at(record, "changes"), r->record_path ? r->id : NULL);
+}
+
+/* Where no cgroup is to be had, a process that meets its own rlimit fails by itself: nobody can tell that from another failure. */
+static void weaker_lines(struct cli_page *p, const cJSON *record)
+{
+    static const char *const limits[] = { "memory", "pids" };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const cJSON *limit = cli_at(cli_at(record, "enforced.limits"), limits[i]);
+        if (cli_bool_at(limit, "weaker"))
+            cli_line(p, CLI_WARN,
+                     "  limits.%s is held by an rlimit here: a failure may be that limit, and would "
+                     "not be told apart",
+                     limits[i]);
+    }
+}
+
+/* Whether the real tree was out of the command's reach: a record says what the run promised. */
+static void tree_line(struct cli_page *p, const cJSON *record)
+{
+    const char *writes = cli_string_at(record, "plan.canonical.tree.writes");
+    bool held = writes && strcmp(writes, "direct") != 0 && !cli_string_at(record, "plan.canonical.uncontained");
+    cli_line(p, held ? CLI_PLAIN : CLI_BAD, "  %s",
+             held ? "the real tree is as it was"
+                  : "the real tree was written to: what is listed happened there");
 }
 
 void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_run_result *r)
@@ -164,13 +218,17 @@ void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_
         cli_line(p, CLI_WARN,
                  "  the tree's sandrun.json differs from the commit's and was not used");
     if (about_code(r)) {
-        note_lines(p, r->record);
+        note_lines(p, r);
+        if (r->verdict.status == SR_STATUS_FAILED)
+            weaker_lines(p, r->record);
         return;
     }
     if (r->verdict.status == SR_STATUS_BLOCKED)
         said = refusal_lines(p, r->record, r->error.code);
-    if (strcmp(r->verdict.reason, "env.repaired") == 0)
-        cli_repair_lines(p, cli_at(r->record, "changes"));
+    if (strcmp(r->verdict.reason, "env.repaired") == 0) {
+        cli_repair_lines(p, cli_at(r->record, "changes"), r->record_path ? r->id : NULL);
+        tree_line(p, r->record);
+    }
     if (strcmp(r->verdict.reason, "env.mismatch") == 0)
         said = finding_lines(p, r->record);
     if (sr_error_is_set(&r->error) && !said)

@@ -52,10 +52,14 @@ static bool uncontained(const struct facts *f, struct sr_buf *text, struct sr_bu
 
 static bool rootfs_unpinned(const struct facts *f, struct sr_buf *text, struct sr_buf *line)
 {
-    if (f->plan->rootfs != SR_ROOTFS_ABSENT || f->plan->uncontained)
+    if (f->plan->rootfs == SR_ROOTFS_IMAGE || f->plan->pin || f->plan->uncontained)
         return false;
-    sr_buf_printf(text, "The binding %s names no root filesystem, so nothing says what its command would run in.",
-                  f->plan->binding);
+    if (f->plan->rootfs == SR_ROOTFS_HOST)
+        sr_buf_printf(text, "The binding %s runs in this host's root filesystem, and its pin is not filled in yet.",
+                      f->plan->binding);
+    else
+        sr_buf_printf(text, "The binding %s names no root filesystem, so nothing says what its command would run in.",
+                      f->plan->binding);
     sr_buf_printf(line, "\"rootfs\": { \"host\": \"%s\" }",
                   f->plan->pin_observed ? f->plan->pin_observed : "what `sandrun image pin --host` prints");
     return true;
@@ -71,21 +75,37 @@ static bool image_unsupported(const struct facts *f, struct sr_buf *text, struct
     return true;
 }
 
+/* "python3 (/usr/bin/python3.11)", from the parts of the fingerprint; "" when the command names none. */
+static void covered_tools(const struct sr_plan *p, struct sr_buf *out)
+{
+    for (size_t i = 0; i < p->pin_lines.n; i++) {
+        const char *line = p->pin_lines.v[i];
+        if (strncmp(line, "tool ", 5) != 0)
+            continue;
+        size_t name = strcspn(line + 5, " "), path = line[5 + name] ? strcspn(line + 5 + name + 1, " ") : 0;
+        sr_buf_printf(out, "%s%.*s (%.*s)", out->len ? ", " : "", (int)name, line + 5, (int)path, line + 5 + name + (path > 0));
+    }
+}
+
 static bool pin_mismatch(const struct facts *f, struct sr_buf *text, struct sr_buf *line)
 {
     const struct sr_plan *p = f->plan;
-    if (p->rootfs != SR_ROOTFS_HOST || !p->pin_observed || (p->pin && strcmp(p->pin, p->pin_observed) == 0))
+    cleanup_buf struct sr_buf tools = SR_BUF(REASON_MAX / 2);
+    if (p->rootfs != SR_ROOTFS_HOST || !p->pin || !p->pin_observed || strcmp(p->pin, p->pin_observed) == 0)
         return false;
-    sr_buf_printf(text, "The binding %s is pinned to a host with the fingerprint %s, and this host has %s.", p->binding,
-                  p->pin ? p->pin : "(none)", p->pin_observed);
-    sr_buf_printf(line, "\"rootfs\": { \"host\": \"%s\" }, once the change of this host is meant", p->pin_observed);
+    covered_tools(p, &tools);
+    sr_buf_printf(text, "The binding %s is pinned to the fingerprint %s, and here it is %s. It covers the architecture, os-release, "
+                  "the package database and the tools that this binding's command names%s%s; a binding with other tools has "
+                  "another one.", p->binding, p->pin, p->pin_observed, tools.len ? ": " : "", tools.len ? tools.data : "");
+    sr_buf_printf(line, "in bindings.%s: \"rootfs\": { \"host\": \"%s\" }, once what changed is meant", p->binding,
+                  p->pin_observed);
     return true;
 }
 
 static bool pin_unverified(const struct facts *f, struct sr_buf *text, struct sr_buf *line)
 {
     const struct sr_plan *p = f->plan;
-    if (p->rootfs != SR_ROOTFS_HOST || p->pin_observed)
+    if (p->rootfs != SR_ROOTFS_HOST || !p->pin || p->pin_observed)
         return false;
     sr_buf_printf(text, "The pin of the binding %s could not be compared with this host: %s.", p->binding,
                   p->pin_lines.n ? p->pin_lines.v[0] : "its fingerprint was not computed");

@@ -55,10 +55,11 @@ const struct sr_policy_field sr_policy_fields[SR_FIELD_COUNT] = {
             "\"pattern\":\"@sha256:[0-9a-f]{64}$\"}},\"required\":[\"image\"],"
             "\"additionalProperties\":false},{\"type\":\"object\","
             "\"properties\":{\"host\":{\"type\":\"string\","
-            "\"pattern\":\"^sha256:[0-9a-f]{64}$\"}},\"required\":[\"host\"],"
+            "\"pattern\":\"^sha256:([0-9a-f]{64}|[.]{3})$\"}},\"required\":[\"host\"],"
             "\"additionalProperties\":false}]}",
         .doc =
-            "The root filesystem, by a digest: an image's, or the fingerprint of this host's own.",
+            "The root filesystem, by a digest: an image's, or the fingerprint of this host's own "
+            "for this binding's tools; \"sha256:...\" as it stands is a pin still to be filled in.",
     },
     [SR_FIELD_UNCONTAINED] = {
         .path = "uncontained", .type = &sr_type_uncontained, .tighter = "null",

@@ -2,8 +2,11 @@
 /* Layers laid over each other, field by field; locked fields and the command line may only tighten.
  */
 #include "base/mem.h"
+#include "base/text.h"
 #include "policy/document.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,12 +15,40 @@ static bool has(const struct sr_binding *b, int f)
     return b->present & (UINT64_C(1) << f);
 }
 
+/* The i-th entry of a field whose entries have names; NULL: no more, or no such field. */
+static const char *entry_name(const struct sr_binding *b, int f, size_t i)
+{
+    if (f == SR_FIELD_MOUNTS)
+        return i < b->n_mounts ? b->mounts[i].target : NULL;
+    if (f == SR_FIELD_ENV_SET)
+        return i < b->n_env_set ? b->env_set[i].name : NULL;
+    if (f == SR_FIELD_ENV_PASS)
+        return i < b->env_pass.n ? b->env_pass.v[i] : NULL;
+    if (f == SR_FIELD_ENV_PASS_SECRET)
+        return i < b->n_pass_secret ? b->pass_secret[i].name : NULL;
+    return NULL;
+}
+
+static struct sr_entry_source *entry_at(struct sr_binding *b, int f, const char *name)
+{
+    for (size_t i = 0; i < b->n_entries; i++)
+        if ((int)b->entries[i].field == f && strcmp(b->entries[i].name, name) == 0)
+            return &b->entries[i];
+    b->entries = sr_reallocarray(b->entries, b->n_entries + 1, sizeof *b->entries);
+    b->entries[b->n_entries] =
+        (struct sr_entry_source){ .field = (enum sr_field)f, .name = sr_strdup(name) };
+    return &b->entries[b->n_entries++];
+}
+
 static void merge_field(struct sr_policy_declaration *dst, const struct sr_policy_declaration *src,
                         int f, uint16_t file)
 {
     sr_policy_fields[f].type->merge(&sr_policy_fields[f], &dst->b, &src->b);
     dst->b.present |= UINT64_C(1) << f;
     dst->b.set_by[f] = file;
+    const char *name;
+    for (size_t i = 0; (name = entry_name(&src->b, f, i)); i++)
+        entry_at(&dst->b, f, name)->file = file;
     dst->where[f] = src->where[f];
 }
 
@@ -44,19 +75,52 @@ static const struct sr_policy_document *locked_by(const struct sr_policy_documen
     return NULL;
 }
 
-static int refuse_loosening(const struct sr_policy_document *d,
-                            const struct sr_policy_document *locker, const char *binding,
-                            struct sr_json_where w, int f, struct sr_error *err)
+/* A limit's value in words, "" for other fields: those say by themselves what they open. */
+static void limit_text(const struct sr_policy_field *row, const struct sr_binding *b, char out[32])
+{
+    uint64_t v;
+    memcpy(&v, (const char *)b + row->offset, sizeof v);
+    out[0] = '\0';
+    if (row->type == &sr_type_duration)
+        sr_text_format_duration(v, out);
+    else if (row->type == &sr_type_size)
+        sr_text_format_size(v, out);
+    else if (row->type == &sr_type_count)
+        snprintf(out, 32, "%" PRIu64, v);
+    else if (row->type == &sr_type_cpus)
+        snprintf(out, 32, "%" PRIu64 ".%" PRIu64, v / 1000, v % 1000 / 100);
+}
+
+/* "20m is more than the 10m that sandrun.json says; ", "" where values do not say it. */
+static char *both_values(const struct sr_policy_documents *docs, const struct sr_policy_declaration *dst,
+                         const struct sr_policy_declaration *src, int f)
+{
+    char above[32], below[32];
+    limit_text(&sr_policy_fields[f], &src->b, above);
+    if (!above[0] || !has(&dst->b, f))
+        return sr_strdup("");
+    limit_text(&sr_policy_fields[f], &dst->b, below);
+    return sr_asprintf("%s is more than the %s of %s; ", above, below,
+                       docs->d[dst->b.set_by[f]].path);
+}
+
+static int refuse_loosening(const struct sr_policy_documents *docs, size_t file,
+                            const struct sr_policy_document *locker,
+                            const struct sr_policy_declaration *dst,
+                            const struct sr_policy_declaration *src, int f, struct sr_error *err)
 {
     const struct sr_policy_field *row = &sr_policy_fields[f];
+    const struct sr_policy_document *d = &docs->d[file];
+    struct sr_json_where w = src->where[f];
+    cleanup_free char *values = both_values(docs, dst, src, f);
     if (locker)
-        sr_error_set(err, "policy.locked", "%s:%u:%u: bindings.%s.%s: the field is locked by %s",
-                     d->path, w.line, w.column, binding, row->path, locker->path);
+        sr_error_set(err, "policy.locked", "%s:%u:%u: bindings.%s.%s: %sthe field is locked by %s",
+                     d->path, w.line, w.column, dst->b.name, row->path, values, locker->path);
     else
         sr_error_set(err, "policy.loosens",
-                     "%s:%u:%u: bindings.%s.%s: the command line can only tighten what the policy "
-                     "files declare",
-                     d->path, w.line, w.column, binding, row->path);
+                     "%s:%u:%u: bindings.%s.%s: %sthe command line can only tighten what the "
+                     "policy files declare",
+                     d->path, w.line, w.column, dst->b.name, row->path, values);
     return sr_error_hint(err, "what can be done to %s here: %s", row->path, row->tighter);
 }
 
@@ -91,7 +155,7 @@ static int merge_bound(const struct sr_policy_documents *docs, size_t file,
     if (free_to_set || would_tighten(dst, src, f))
         merge_field(dst, src, f, (uint16_t)file);
     else if (d->layer != SR_LAYER_PRESET)
-        return refuse_loosening(d, locker, dst->b.name, src->where[f], f, err);
+        return refuse_loosening(docs, file, locker, dst, src, f, err);
     return 0;
 }
 

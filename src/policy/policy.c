@@ -37,6 +37,9 @@ void sr_binding_clear(struct sr_binding *b)
     free(b->pass_secret);
     sr_strv_clear(&b->seccomp_allow);
     free(b->seccomp_reason);
+    for (size_t i = 0; i < b->n_entries; i++)
+        free(b->entries[i].name);
+    free(b->entries);
     *b = (struct sr_binding){ 0 };
 }
 
@@ -72,7 +75,8 @@ char *sr_policy_near(const struct sr_policy *p, const char *name)
     unsigned found = 0;
     for (unsigned want = 0; want <= NEAR; want++) {
         for (size_t i = 0; i < p->n_bindings && found < NEAR_NAMES; i++) {
-            if (distance(name, p->bindings[i].name) != want)
+            if (distance(name, p->bindings[i].name) != want ||
+                want * 2 > strlen(p->bindings[i].name)) /* "CI" is not nearly "Go" */
                 continue;
             sr_buf_printf(&b, "%s%s", found++ ? ", " : "", p->bindings[i].name);
         }

@@ -16,16 +16,30 @@ static bool is_digest(const char *s)
     return strspn(s + 7, "0123456789abcdef") == 64;
 }
 
+/* What a policy holds until `sandrun image pin --host` has printed the digest. It parses, so that
+ * the pin can be asked for; the gate refuses it as no pin. Every other spelling is a slip. */
+#define UNFILLED "sha256:..."
+
 static int host_pin(struct sr_policy_reader *r, const cJSON *item)
 {
     const char *s = sr_policy_read_string(r, item);
     if (!s)
         return -1;
-    if (is_digest(s))
+    if (is_digest(s) || strcmp(s, UNFILLED) == 0)
         return 0;
     sr_policy_refuse(r, item, "policy.invalid.digest",
                      "\"%s\" is not \"sha256:\" and 64 hexadecimal digits", s);
-    return sr_error_hint(r->err, "`sandrun image pin --host` prints this host's fingerprint");
+    return sr_error_hint(r->err, "write \"" UNFILLED "\" and let `sandrun image pin --host` print "
+                                 "the digest to put there");
+}
+
+static int hint_image(struct sr_policy_reader *r, const char *name)
+{
+    return sr_error_hint(r->err,
+                         "{ \"image\": \"%.*s@sha256:...\" } with the digest's 64 digits names it; "
+                         "this version runs the host's root filesystem only: { \"host\": \"" UNFILLED
+                         "\" }",
+                         (int)strcspn(name, ":@"), name);
 }
 
 /* A tag is what a registry makes it, and another thing tomorrow; see rootfs in the field table. */
@@ -43,14 +57,12 @@ static int image_pin(struct sr_policy_reader *r, const cJSON *item)
     if (!at) {
         sr_policy_refuse(r, item, "policy.invalid.tag",
                          "\"%s\" names a tag, which can move; a digest is required", s);
-        return sr_error_hint(r->err, "pin it: sandrun image pin %s%s", s,
-                             strchr(s, ':') ? "" : ":latest");
+        return hint_image(r, s);
     }
     if (!is_digest(at + 1)) {
         sr_policy_refuse(r, item, "policy.invalid.digest",
                          "\"%s\" is not \"sha256:\" and 64 hexadecimal digits", at + 1);
-        return sr_error_hint(r->err, "`sandrun image pin %.*s` prints the line to write", (int)n,
-                             s);
+        return hint_image(r, s);
     }
     return 0;
 }
@@ -73,7 +85,8 @@ static int rootfs_parse(struct sr_policy_reader *r, const struct sr_policy_field
         return -1;
     free(b->rootfs_pin);
     b->rootfs = host ? SR_ROOTFS_HOST : SR_ROOTFS_IMAGE;
-    b->rootfs_pin = sr_strdup((host ? host : image)->valuestring);
+    const char *pin = (host ? host : image)->valuestring;
+    b->rootfs_pin = strcmp(pin, UNFILLED) == 0 ? NULL : sr_strdup(pin);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 #include "sandrun/record.h"
 
 #include "base/buf.h"
+#include "sandrun/change.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ enum { LINES_MAX = 200, VALUE_MAX = 200 };
  *   plan.observed.env, tree_uid, tree_gid: of the caller and the machine; what follows from them shows in the verdict.
  *   policy.request, paths of policy files: a repetition names the commit where the first run said HEAD; the digests count.
  *   tree.*.index: git rewrites its index when it looks; the commit counts.
+ *   changes.list: compared below, as a set; position says nothing where a path carries a time.
  *   reason_detail, details of controls: sentences; the code beside them counts.
  */
 static const char *const ignored[] = {
@@ -24,7 +26,7 @@ static const char *const ignored[] = {
     "policy.request", "policy.edited", "policy.files.*.path", "policy.provenance.*.file",
     "tree.*.index", "tree.*.dev", "tree.*.ino", "tree.*.taken_ns",
     "enforced.controls.*.detail", "enforced.refusals.*.text", "enforced.refusals.*.line",
-    "changes.entries", "changes.total", "changes.truncated", "changes.by_class.cache", "changes.repairs.*.examples",
+    "changes.list", "changes.listed", "changes.total", "changes.truncated", "changes.by_class.cache", "changes.repairs.*.examples",
 };
 
 struct diff {
@@ -134,10 +136,10 @@ static struct sr_strv entries(const cJSON *record)
 {
     struct sr_strv v = { 0 };
     const cJSON *e;
-    cJSON_ArrayForEach(e, sr_json_get(sr_json_get(record, "changes"), "entries"))
-        if (strcmp(text_of(e, "class"), "cache") != 0)
+    cJSON_ArrayForEach(e, sr_json_get(sr_json_get(record, "changes"), "list"))
+        if (strcmp(text_of(e, "class"), sr_change_class_name(SR_CLASS_CACHE)) != 0)
             sr_strv_take(&v, sr_asprintf("%s%s\t%s, %s", text_of(e, "path"),
-                                         cJSON_IsTrue(sr_json_get(e, "in_home")) ? " (in the home)" : "", text_of(e, "kind"),
+                                         strcmp(text_of(e, "where"), "home") == 0 ? " (in the home)" : "", text_of(e, "kind"),
                                          text_of(e, "class")));
     if (v.n)
         qsort(v.v, v.n, sizeof *v.v, by_text);

@@ -240,4 +240,299 @@ setuid_refused() {
     fi
 }
 t "a13 sandrun refuses to work as a setuid program" setuid_refused
+
+# ---- what a machine reads ----
+
+# A former run's answer is never taken for this one's, however this one ends.
+record_left() { # record_left EXIT REASON ARGS...: run with --record over a former pass
+    local want=$1 reason=$2
+    shift 2
+    run 0 run --tree p --record r.json Test
+    run "$want" run "$@" --json
+    cmp -s r.json "$work/stdout" || fail "the copy is not what --json prints" "$(cat r.json)"
+    isnt "status" "$($PY "$top/tests/lib/field.py" r.json status)" passed
+    matches "reason" "$($PY "$top/tests/lib/field.py" r.json reason)" "$reason"
+    is "exit" "$($PY "$top/tests/lib/field.py" r.json exit)" "$want"
+}
+former_records() {
+    project p
+    project unborn
+    sh_binding p Test true
+    record_left 125 policy.no_binding --tree p --record r.json Tset
+    record_left 120 policy.loosens --tree p --record r.json --wall 23h Test
+    record_left 125 plan.tree --tree missing --record r.json Test
+    record_left 125 policy.missing --tree unborn --record r.json Test
+    record_left 120 rootfs.pin_mismatch --tree p --policy wrong.json --record r.json Test
+    record_left 125 usage.invalid_value --tree p --record r.json --wall 10parsecs Test
+    record_left 125 usage.missing_argument --record=r.json --tree p
+}
+former() {
+    printf '{"version": 1, "bindings": {"Test": {"command": ["true"], "rootfs": {"host": "sha256:%064d"}}}}' 7 >wrong.json
+    former_records
+}
+t "cli: --record never leaves a former run's answer" former
+
+no_record_replaced() {
+    project p
+    sh_binding p Test true
+    cp p/sandrun.json kept
+    usage 'no record' run --tree p --record p/sandrun.json Test
+    cmp -s kept p/sandrun.json || fail "the policy was replaced by a record"
+    run 125 run --record p/sandrun.json --tree p --wal 3s Test
+    cmp -s kept p/sandrun.json || fail "the policy was replaced by an answer"
+    : >empty
+    run 0 run --tree p --record empty Test
+    is "status" "$($PY "$top/tests/lib/field.py" empty status)" passed
+}
+t "cli: --record replaces records and nothing else" no_record_replaced
+
+json_error() { # json_error CODE ARGS...: with --json the failure is a document too
+    local code=$1
+    shift
+    sr "$@" --json
+    isnt "exit of: sandrun $* --json" "$rc" 0
+    matches "code of: sandrun $*" "$(json error.code)" "^$code\$"
+    isnt "text of: sandrun $*" "$(json error.text)" ""
+    matches "and on stderr" "$err" "$code"
+}
+json_errors() {
+    project p
+    sh_binding p Test true
+    cd p || exit 1
+    json_error policy.no_binding plan Tset
+    json_error policy.no_binding check Tset
+    json_error policy.no_binding image pin --host Tset
+    json_error plan.tree audit --tree missing
+    json_error 'record.*|state.*' diff 0000
+    json_error 'record.*|state.*' repro 0000
+    json_error usage.missing_option image pin
+    json_error usage.unknown_option plan --stagd Test
+    json_error usage.unexpected_argument doctor Test
+    printf '{"schema": "x"}' >cut.json
+    json_error record.schema diff ./cut.json
+    json_error record.schema repro ./cut.json
+    touch not-a-directory
+    XDG_STATE_HOME=$PWD/not-a-directory json_error 'state.*' clean
+    XDG_STATE_HOME=$PWD/not-a-directory json_error 'state.*' doctor
+}
+t "cli: with --json every command's failure is a JSON object on stdout" json_errors
+
+two_sources() {
+    project p
+    sh_binding p Test 'touch ran'
+    usage 'policy-ref' run --tree p --policy p/sandrun.json --policy-ref HEAD Test
+    usage 'policy-ref' audit --tree p --policy p/sandrun.json --policy-ref HEAD
+}
+t "cli: --policy together with --policy-ref is refused" two_sources
+
+nothing_to_audit() {
+    project p
+    printf '{"version": 1, "bindings": {}}' >p/sandrun.json
+    usage 'nothing to audit' audit --tree p
+    matches "code" "$err" 'policy.no_binding'
+    json_error policy.no_binding audit --tree p
+    run 0 help audit
+    matches "help" "$out" 'no check at all'
+}
+t "cli: an audit of nothing is not green" nothing_to_audit
+
+# diff's exits on damaged and forged records are those its help names.
+forged_records() {
+    project p
+    sh_binding p Test true
+    run 0 run --tree p --record good.json Test
+    local d
+    d=$($PY "$top/tests/lib/field.py" good.json plan_digest)
+    sed "s/$d/sha256:$(printf %064d 7)/" good.json >forged.json
+    run 120 diff forged.json
+    matches "code" "$err" record.invalid.digest
+    head -c 200 good.json >cut.json
+    run 125 diff ./cut.json
+    run 0 help diff
+    matches "help" "$out" '^ *120 '
+    matches "help" "$out" '^ *125 '
+}
+t "cli: diff on forged and damaged records exits as its help says" forged_records
+
+# ---- pins: from a policy that has none yet to a run ----
+
+# The README's first policy, as it stands there.
+first_policy() {
+    awk '/^## The first policy/ { on = 1 } on && /^```jsonc/ { copy = 1; next } copy && /^```/ { exit } copy' \
+        "$top/README.md" >"$1"
+    [ -s "$1" ] || fail "README.md has no first policy"
+}
+fill_pins() { # fill_pins DIR: as a person would, binding by binding
+    $PY - "$1/sandrun.json" "$last_out" <<'PY'
+import json, re, sys
+text, pins = open(sys.argv[1]).read(), {p["binding"]: p["host"] for p in json.load(open(sys.argv[2]))["pins"]}
+for name, digest in pins.items():
+    text = re.sub(r'("%s": \{[^{}]*("rootfs": \{ "host": ))"sha256:\.\.\."' % name, r'\1"%s"' % digest, text, count=1)
+open(sys.argv[1], "w").write(text)
+PY
+}
+readme_policy() {
+    project p
+    first_policy p/sandrun.json
+    commit p
+    sr run --staged --tree p Test
+    verdict blocked rootfs.unpinned 120
+    matches "the line to write" "$err" '"rootfs": \{ "host": "sha256:[0-9a-f]{64}" \}'
+    run 0 diff "$(record id)"
+    run 0 image pin --tree p --host Test
+    matches "the line to write" "$out" '"rootfs": \{ "host": "sha256:[0-9a-f]{64}" \}'
+    run 0 image pin --tree p --host --json
+    fill_pins p
+    commit p
+    run 0 plan --tree p --staged --json Test
+    is "refusals of Test" "$(json 'refusals.*.code')" ""
+    run 0 plan --tree p --staged --json Lint
+    is "refusals of Lint" "$(json 'refusals.*.code')" ""
+}
+t "cli: the README's first policy leads to a pinned one" readme_policy
+
+bad_pins() {
+    project p
+    local pin
+    for pin in 'sha256:' 'sha256:....' 'sha256:abc' '...' 'sha1:...'; do
+        printf '{"version": 1, "bindings": {"Test": {"command": ["true"], "rootfs": {"host": "%s"}}}}' "$pin" >p/sandrun.json
+        run 125 image pin --tree p --host Test
+        matches "code of $pin" "$err" policy.invalid.digest
+        matches "a way out that works" "$err" 'write "sha256:\.\.\."'
+    done
+}
+t "cli: a pin that is misspelt is told what to write so that it can be asked for" bad_pins
+
+other_pins() {
+    project p
+    printf '{"version": 1, "bindings": {"Bad": {"command": ["true"], "mounts": [{"source": "%s/none"}]},
+        "Good": {"command": ["true"]}, "Other": {"command": ["sh", "-c", "true"]}}}' "$PWD" >p/sandrun.json
+    run 125 image pin --tree p --host
+    matches "Good" "$out" '^Good'
+    matches "Other" "$out" '^Other'
+    matches "Bad" "$err" 'no pin for Bad'
+    run 125 image pin --tree p --host --json
+    is "pins" "$(json 'pins.*.binding')" "$(printf 'Good\nOther')"
+    is "errors" "$(json 'errors.*.binding'):$(json 'errors.*.code')" "Bad:plan.path"
+    run 125 image pin --tree p --host Bad
+    run 0 image pin --tree p --host Good
+}
+t "cli: one binding that cannot be planned does not hide the pins of the others" other_pins
+
+shared_pin() {
+    project p
+    printf '{"version": 1, "bindings": {"Test": {"command": ["sh", "-c", "true"]}, "Lint": {"command": ["git", "--version"]}}}' >p/sandrun.json
+    run 0 image pin --tree p --host Test --json
+    printf '{"version": 1, "defaults": {"rootfs": {"host": "%s"}}, "bindings": {"Test": {"command": ["sh", "-c", "true"]},
+        "Lint": {"command": ["git", "--version"]}}}' "$(json 'pins.*.host')" >p/sandrun.json
+    run 0 run --tree p Test
+    run 120 run --tree p Lint
+    matches "what the pin covers" "$err" 'git \(/[^ )]*git\)'
+    matches "whose line it is" "$err" 'in bindings\.Lint: "rootfs"'
+    run 0 check --tree p Lint
+    matches "check says that a run would be blocked" "$out" 'would be blocked'
+    matches "and why" "$out" 'rootfs\.pin_mismatch'
+    run 0 check --tree p --json Lint
+    is "as JSON" "$(json decision):$(json 'refusals.*.code')" refused:rootfs.pin_mismatch
+    run 0 check --tree p Test
+    lacks "and only then" "$out" 'blocked'
+}
+t "cli: one pin for bindings with other tools: the refusal says what a pin covers" shared_pin
+
+offers() { # offers EXPECTED WORDS...: what bash offers for the last word
+    local want=$1 got
+    shift
+    got=$(
+        PATH=$(dirname "$SANDRUN"):$PATH
+        . "$work/completion"
+        COMP_WORDS=(sandrun "$@")
+        COMP_CWORD=$#
+        _sandrun
+        echo "${COMPREPLY[*]}"
+    )
+    is "offered for: sandrun $*" "$got" "$want"
+}
+completion() {
+    run 0 help --completion bash
+    cp "$work/stdout" "$work/completion"
+    project p
+    sh_binding p Test true
+    sh_binding p Lint true
+    mkdir empty
+    cd empty || exit 1
+    mkdir sub
+    touch file.json
+    offers "doctor" doc
+    offers "sub" run -C ''
+    offers "sub" run --tree ''
+    offers "sub" run --tree = ''
+    offers "" run ''
+    offers "Test Lint" run --tree ../p ''
+    offers "Test Lint" run --tree = ../p ''
+    offers "Lint" run -C ../p L
+    offers "" run -C ../p Test ''
+    offers "" run -C ../p Test -- ''
+    offers "" run -C ../p Test -- --w
+    offers "--wall" run -C ../p Test --w
+    offers "" run -C ../p --wall ''
+    offers "pin" image ''
+    offers "" image pin --host ''
+    offers "Test Lint" image pin --host -C ../p ''
+    offers "file.json" diff f
+}
+t "cli: bash is offered what can stand there, and nothing else" completion
+
+# ---- messages that say what is wrong, and whose it is ----
+
+said() { # said PATTERN ARGS...: a failure, and its message
+    local pattern=$1
+    shift
+    sr "$@"
+    isnt "exit of: sandrun $*" "$rc" 0
+    matches "stderr of: sandrun $*" "$err" "$pattern"
+}
+messages() {
+    project p
+    sh_binding p Test true '{"limits": {"wall": "10m"}}'
+    said 'wall: 20m is more than the 10m of ' run --tree p --wall 20m Test
+    said 'pids: 0 is not between' run --tree p --pids 0 Test
+    said 'files: 0 is not between' run --tree p --files 0 Test
+    said 'is too long to count' run --tree p --wall 99999999999999999999s Test
+    said 'the bindings are: Test' run --tree p Deploy
+    lacks "no guess" "$err" 'did you mean'
+    said 'did you mean Test' run --tree p Tets
+    said 'errored: the commit' run --tree p --policy-ref nowhere Test
+    lacks "whose fault it is" "$err" 'sandrun failed'
+    printf '\xef\xbb\xbf{"version": 1, "bindings": {}}' >p/sandrun.json
+    said 'byte order mark' run --tree p Test
+}
+t "cli: messages name both sides, and do not blame sandrun" messages
+
+edited_policy() {
+    project p
+    sh_binding p Test true
+    $PY "$top/tests/lib/binding.py" p/sandrun.json Newer '{"command": ["true"]}'
+    said 'was not used' run --staged --tree p Newer
+    matches "code" "$err" policy.no_binding
+    said 'the bindings are: Test' run --staged --tree p Newer
+}
+t "cli: a staged run of a binding that only the edited policy has says so" edited_policy
+
+same_word() {
+    project p
+    sh_binding p Test true '{"network": {"host": "a test of words"}}'
+    run 120 audit --tree p
+    matches "audit" "$out" 'NOT contained'
+    run 0 run --tree p Test
+    matches "run" "$err" 'NOT contained'
+}
+t "cli: audit and run use the same word for what is not contained" same_word
+
+control_titles() {
+    run 0 doctor --json
+    local titles
+    titles=$(json 'primitives.*.title')
+    is "titles that stand there twice" "$(sort <<<"$titles" | uniq -d)" ""
+}
+t "cli: doctor says of each thing what it is" control_titles
 summary

@@ -23,6 +23,17 @@ same() {
 }
 t "a39 the same plan, the same result: exit 0" same
 
+# What real tools leave: logs named after the time, caches, artefacts with a date inside.
+stamped() {
+    project p
+    sh_binding p Test 'now=$(date +%s%N); mkdir -p ~/.npm/_logs .pytest_cache; echo $now >~/.npm/_logs/$now-debug-0.log
+        echo $now >.pytest_cache/lastfailed; echo $now >report.txt; exit 3'
+    run 3 run --staged --tree p --record first.json Test
+    run 0 repro first.json
+    matches "says so" "$err" 'the same result'
+}
+t "a39 time stamps in names of caches and in changed files are no difference" stamped
+
 differs() {
     project p
     sh_binding p Test 'test -e /dev/shm/../../proc/self && exit $(( $(date +%N | cut -c1-9 | sed "s/^0*//") % 100 + 1 ))'
@@ -58,6 +69,20 @@ open("first.json", "w").write(text.replace(pin, "sha256:" + "0" * 64))
 PY'
 t "a39 another plan digest in the record: refused by name" drifted 'plan|record' \
     'd=$($PY "$top/tests/lib/field.py" first.json plan_digest); sed -i "s/$d/sha256:$(printf %064d 7)/" first.json'
+
+# A tree whose name is no UTF-8: the record spells it, and the spelling leads back.
+strange_names() {
+    local dir
+    for dir in $'t\xff\xfe' 't\xff' $'umlaut-\xc3\xa4'; do
+        project "$dir"
+        sh_binding "$dir" Test 'cat README; exit 3'
+        run 3 run --staged --tree "$dir" --record first.json Test
+        run 0 repro first.json
+        matches "says so" "$err" 'the same result'
+        scrub "$dir"
+    done
+}
+t "a39 a tree with a name of any bytes" strange_names
 
 allowed_drift() {
     recorded

@@ -251,6 +251,24 @@ PY
 }
 t "a24 pipes, sockets, sparse files, hardlinks, read-only directories, loops, depth: finished and cleaned" odd_entries
 
+linked_environment() {
+    project p
+    /usr/bin/python3 -m venv --without-pip p/envs/dev
+    printf '/envs/\n/.venv\n' >p/.gitignore
+    ln -s envs/dev p/.venv
+    commit p
+    sh_binding p Remove 'rm .venv'
+    sh_binding p Lead 'ln -sfn /opt/other .venv'
+    sh_binding p Use '.venv/bin/python3 -c "print(1)"'
+    untouched "$PWD/p" run 121 run --tree p Remove
+    verdict errored env.repaired 121
+    is "repair" "$(record changes.repairs.0.class) $(record changes.repairs.0.path)" "env.deleted .venv"
+    untouched "$PWD/p" run 121 run --tree p Lead
+    is "repair" "$(record changes.repairs.0.class) $(record changes.repairs.0.path)" "env.replaced .venv"
+    run 0 run --tree p Use
+}
+t "a20 an environment that is a link: removed or led elsewhere is a repair" linked_environment
+
 host_edits() {
     project p
     sh_binding p Work 'touch started 2>/dev/null; echo mine >mine; sleep 1.5'

@@ -23,6 +23,7 @@ struct rig {
     char dir[64];
     int root_fd, lower_fd, upper_fd;
     bool userxattr;
+    int64_t started_ns; /* 0: not asked */
     struct sr_changeset set;
     struct sr_error err;
 };
@@ -67,8 +68,8 @@ __attribute__((unused)) static void rig_run(struct rig *r, const char *options, 
 
 __attribute__((unused)) static void rig_read(struct rig *r)
 {
-    cr_assert_eq(sr_overlay_read(r->lower_fd, r->upper_fd, r->userxattr, &r->set, &r->err), 0, "%s %s",
-                 r->err.code, r->err.text);
+    cr_assert_eq(sr_overlay_read(r->lower_fd, r->upper_fd, r->userxattr, r->started_ns, &r->set, &r->err), 0,
+                 "%s %s", r->err.code, r->err.text);
 }
 
 __attribute__((unused)) static void rig_classify(struct rig *r)

@@ -67,6 +67,43 @@ Test(text, a10_names_cannot_steer_a_terminal)
     cr_assert_str_eq(b.data, "a\\x1b[31m\\x0a\\xff\\xc2\\x9b\\\\\\xe2\\x80\\xae\xc3\xa9");
 }
 
+Test(text, what_does_not_fit_is_called_too_large_and_not_misspelt)
+{
+    static const char *const long_ones[] = { "99999999999999999999s", "99999999999999999999ns", "300000000d" };
+    for (size_t i = 0; i < sizeof long_ones / sizeof *long_ones; i++) {
+        struct sr_error err = { 0 };
+        uint64_t v;
+        cr_assert_eq(sr_text_duration(long_ones[i], &v, &err), -1);
+        cr_expect_not_null(strstr(err.text, "too long"), "%s", err.text);
+    }
+    struct sr_error size = { 0 }, number = { 0 };
+    uint64_t v;
+    cr_assert_eq(sr_text_size("99999999999999999999", &v, &size), -1);
+    cr_expect_not_null(strstr(size.text, "too large"), "%s", size.text);
+    cr_assert_eq(sr_text_u64("99999999999999999999", 0, UINT64_MAX, &v, &number), -1);
+    cr_expect_not_null(strstr(number.text, "outside"), "%s", number.text);
+}
+
+Test(text, a_spelling_leads_back_to_the_bytes)
+{
+    static const struct {
+        const char *raw;
+        size_t len;
+    } names[] = { { "/a b/c", 6 }, { "/\xff\xfe/x", 5 }, { "/back\\slash\\x41", 15 }, { "\x1b[2J\x7f\n", 6 }, { "/\xc3\xa4\xc2\x9b", 5 }, { "", 0 } };
+    static const char *const none[] = { "\\", "a\\b", "\\x", "\\x4", "\\xg0", "\\x4G", "\\XFF" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cleanup_buf struct sr_buf spelled = SR_BUF(256), back = SR_BUF(256);
+        sr_text_printable(&spelled, names[i].raw, names[i].len);
+        cr_assert_eq(sr_text_unprintable(&back, spelled.data ? spelled.data : ""), 0, "%zu", i);
+        cr_assert_eq(back.len, names[i].len, "%zu", i);
+        cr_expect(names[i].len == 0 || memcmp(back.data, names[i].raw, names[i].len) == 0, "%zu", i);
+    }
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        cleanup_buf struct sr_buf out = SR_BUF(256);
+        cr_expect_eq(sr_text_unprintable(&out, none[i]), -1, "%s", none[i]);
+    }
+}
+
 Test(text, distance)
 {
     cr_assert_eq(sr_text_distance("Test", "Tets"), 2);

@@ -200,6 +200,27 @@ static const struct {
       "node_modules/a/i.js",
       "echo 'storeDir: /two' > node_modules/.modules.yaml",
       "env.replaced:node_modules:node_modules" },
+    /* environments that are links: removed, led elsewhere, made into something of the command's own
+     */
+    { "ln -s /opt/e .venv", "rm .venv", "env.deleted:.venv:venv" },
+    { "ln -s /opt/e .venv", "ln -sfn /opt/f .venv", "env.replaced:.venv:venv" },
+    { "ln -s /opt/e .venv", "rm .venv; mkdir .venv; echo 'home = /x' > .venv/pyvenv.cfg",
+      "env.replaced:.venv:venv" },
+    { "ln -s /opt/e .venv", "rm .venv; mkdir .venv", "env.replaced:.venv:venv" },
+    { "ln -s /opt/e .venv", "rm .venv; echo x > .venv", "env.replaced:.venv:venv" },
+    { "ln -s /opt/e .venv", "mv .venv old", "env.deleted:.venv:venv" },
+    { "ln -s /opt/e .venv", "rm .venv; ln -s /opt/e .venv", "" },
+    { "mkdir -p a/b; ln -s /opt/e a/b/node_modules", "rm a/b/node_modules",
+      "env.deleted:a/b/node_modules:node_modules" },
+    { "mkdir a; ln -s /opt/e a/node_modules", "rm -r a",
+      "env.deleted:a/node_modules:node_modules" },
+    { "mkdir vendor .tox; ln -s /opt/e vendor/bundle; ln -s /opt/f .tox/py",
+      "ln -sfn x vendor/bundle; rm .tox/py",
+      "env.deleted:.tox/py:tox env.replaced:vendor/bundle:bundler" },
+    { "ln -s /opt/e .tox", "rm .tox", "env.deleted:.tox:tox" },
+    /* and what only looks like one */
+    { "ln -s settings env; ln -s x target; ln -s x .tox-old", "rm env target .tox-old", "" },
+    { "echo x > node_modules", "rm node_modules", "" },
     /* a module may be bytecode alone; beside its source it is a cache */
     { "mkdir v; touch v/pyvenv.cfg v/a.py", "echo x > v/evil.pyc", "env.changed:v:venv" },
     { "mkdir v; touch v/pyvenv.cfg v/a.pyc", "echo x > v/a.pyc", "env.changed:v:venv" },

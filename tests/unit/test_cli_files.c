@@ -76,15 +76,55 @@ static int copy(const char *path, struct sr_error *err)
     return r;
 }
 
-Test(cli_record, a_copy_is_whole_and_replaces_a_file, .init = setup, .fini = teardown)
+static void put(const char *name, const char *text)
+{
+    struct sr_error err = { 0 };
+    cr_assert_eq(sr_file_write_at(dir_fd, name, text, strlen(text), 0644, &err), 0, "%s", err.text);
+}
+
+Test(cli_record, a_copy_is_whole_and_replaces_a_record, .init = setup, .fini = teardown)
+{
+    static const char *const former[] = {
+        "", "{\"schema\": \"sandrun.record/1\", \"status\": \"passed\"}\n",
+        "{\"status\": \"errored\", \"reason\": \"x\", \"decided\": false, \"exit\": 125, \"error\": {}}",
+    };
+    cleanup_free char *path = sr_asprintf("%s/r.json", dir);
+    for (size_t i = 0; i < sizeof former / sizeof *former; i++) {
+        cleanup_buf struct sr_buf text = SR_BUF(4096);
+        struct sr_error err = { 0 };
+        put("r.json", former[i]);
+        cr_assert_eq(copy(path, &err), 0, "%s", err.text);
+        cr_assert_eq(sr_file_read_at(dir_fd, "r.json", 4096, &text, &err), 0);
+        cr_assert_not_null(strstr(text.data, "\"id\""));
+    }
+}
+
+Test(cli_record, a_former_record_is_gone_before_anything_runs, .init = setup, .fini = teardown)
 {
     cleanup_free char *path = sr_asprintf("%s/r.json", dir);
-    cleanup_buf struct sr_buf text = SR_BUF(4096);
+    struct cli_record_file f;
     struct sr_error err = { 0 };
-    touch("r.json");
-    cr_assert_eq(copy(path, &err), 0, "%s", err.text);
-    cr_assert_eq(sr_file_read_at(dir_fd, "r.json", 4096, &text, &err), 0);
-    cr_assert_not_null(strstr(text.data, "\"id\""));
+    struct stat st;
+    put("r.json", "{\"schema\": \"sandrun.record/1\", \"status\": \"passed\"}\n");
+    cr_assert_eq(cli_record_file_open(path, &f, &err), 0, "%s", err.text);
+    cr_expect_neq(fstatat(dir_fd, "r.json", &st, 0), 0);
+    cli_record_file_close(&f);
+}
+
+Test(cli_record, what_is_no_record_is_never_replaced, .init = setup, .fini = teardown)
+{
+    static const char *const other[] = { "{\"version\": 1, \"bindings\": {}}", "text\n", "[]",
+                                         "{\"schema\": \"other/1\"}", "{\"status\": \"x\"}" };
+    cleanup_free char *path = sr_asprintf("%s/r.json", dir);
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        cleanup_buf struct sr_buf text = SR_BUF(4096);
+        struct sr_error err = { 0 }, read = { 0 };
+        put("r.json", other[i]);
+        cr_expect_eq(copy(path, &err), -1);
+        cr_expect_str_eq(err.code, "record.path");
+        cr_assert_eq(sr_file_read_at(dir_fd, "r.json", 4096, &text, &read), 0);
+        cr_expect_str_eq(text.data, other[i]);
+    }
 }
 
 Test(cli_record, a_copy_never_goes_through_a_link, .init = setup, .fini = teardown)

@@ -68,11 +68,61 @@ Test(cli_init, python_uses_the_environments_own_interpreter)
     tree_make(&t);
     put(&t, "pyproject.toml", "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\n");
     put(&t, ".venv/pyvenv.cfg", "home = /usr/bin\n");
+    put(&t, ".venv/lib/python3.11/site-packages/pytest/__init__.py", "");
+    put(&t, ".venv/lib/python3.11/site-packages/mypy/__init__.py", "");
+    put(&t, ".venv/bin/ruff", "");
     init_detect(t.fd, &f);
     EXPECT(&f, "Test", ".venv/bin/python -m pytest -q");
     EXPECT(&f, "Lint", ".venv/bin/ruff check --no-cache .");
     EXPECT(&f, "Validate", ".venv/bin/python -m mypy .");
     cr_assert(sr_strv_has(&f.presets, "python"));
+    init_found_clear(&f);
+    tree_remove(&t);
+}
+
+Test(cli_init, what_the_environment_lacks_is_said_and_not_run)
+{
+    struct tree t;
+    struct init_found f;
+    tree_make(&t);
+    put(&t, "pyproject.toml", "[tool.pytest.ini_options]\n[tool.ruff]\n[tool.mypy]\n");
+    put(&t, ".venv/pyvenv.cfg", "home = /usr/bin\n");
+    init_detect(t.fd, &f);
+    EXPECT(&f, "Lint", "");
+    EXPECT(&f, "Validate", "");
+    cr_assert_eq(f.problems.n, 1);
+    cr_assert_not_null(strstr(f.problems.v[0], "pytest"));
+    init_found_clear(&f);
+    tree_remove(&t);
+}
+
+Test(cli_init, a_broken_package_json_is_said)
+{
+    struct tree t;
+    struct init_found f;
+    tree_make(&t);
+    put(&t, "package.json", "{\"scripts\": {\"test\": \"jest\",}}");
+    init_detect(t.fd, &f);
+    cr_assert_eq(f.n_checks, 0);
+    cr_assert_eq(f.presets.n, 0);
+    cr_assert_eq(f.problems.n, 1);
+    cr_assert_not_null(strstr(f.problems.v[0], "package.json"));
+    init_found_clear(&f);
+    tree_remove(&t);
+}
+
+/* Neither of the preset's commands is there without its script behind it. */
+Test(cli_init, npm_without_a_script_has_no_check_for_it)
+{
+    struct tree t;
+    struct init_found f;
+    tree_make(&t);
+    put(&t, "package.json", "{\"scripts\":{\"test\":\"jest\"}}");
+    init_detect(t.fd, &f);
+    EXPECT(&f, "Test", "npm run test");
+    EXPECT(&f, "Lint", "");
+    cr_assert_not(sr_strv_has(&f.presets, "node"));
+    cr_assert(sr_strv_has(&f.presets, "node_env"));
     init_found_clear(&f);
     tree_remove(&t);
 }

@@ -111,6 +111,8 @@ static const struct {
     { "schema", { "x" }, "usage.unexpected_argument", "x" },
     { "run", { NULL }, "usage.missing_argument", "BINDING" },
     { "run", { "" }, "usage.missing_value", "BINDING" },
+    { "run", { "--policy=a", "--policy-ref=b", "Test" }, "usage.conflicting_options", "--policy-ref" },
+    { "audit", { "--policy-ref=b", "--policy=a" }, "usage.conflicting_options", "--policy" },
     { "image", { "pull" }, "usage.invalid_value", "pin" },
 };
 

@@ -70,10 +70,36 @@ Test(cli_verdict, a18_a_repair_names_the_environment_and_what_was_lost)
     cr_assert_not_null(strstr(text, "env.repaired, exit 121"), "%s", text);
     cr_assert_not_null(strstr(text, ".venv, venv: env.rebuilt: 812 files lost, 14 new"), "%s",
                        text);
-    cr_assert_not_null(strstr(text, "    - .venv/bin/pytest\n"), "%s", text);
+    cr_assert_not_null(strstr(text, "    - .venv/bin/pytest\n"
+                                    "    and 811 more: sandrun diff 0f3a\n"),
+                       "%s", text);
     cr_assert_not_null(strstr(text, "  ~/x: env.created"), "%s", text);
     cr_assert_not_null(strstr(text, "    + x/new\n"), "%s", text);
     cr_assert_not_null(strstr(text, "  do: "), "%s", text);
+}
+
+Test(cli_verdict, a18_a_repair_says_its_kind_once_and_counts_one_file_as_one)
+{
+    struct sr_run_result r =
+        result(SR_STATUS_ERRORED, "env.repaired", 121,
+               "{\"changes\":{\"repairs\":[{\"class\":\"env.changed\",\"path\":\"app/node_modules\","
+               "\"where\":\"tree\",\"ecosystem\":\"node_modules\",\"lost\":1,\"added\":0,"
+               "\"modified\":0,\"examples\":[\"app/node_modules/a\"]}]}}");
+    cleanup_free char *text = block(&r);
+    cr_assert_not_null(strstr(text, "  app/node_modules: env.changed: 1 file lost, 0 new"), "%s", text);
+    cr_assert_null(strstr(text, "more:"), "%s", text);
+}
+
+/* "sandrun failed" is for what sandrun did wrong, not for a revision that a person misspelt. */
+Test(cli_verdict, an_error_is_called_by_whose_it_is)
+{
+    static const char *const other[] = { "git.ref_missing", "record.schema", "repro.record", "engine.broken",
+                                         "log.no_space", "file.write", "value.size", "json.syntax" };
+    for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
+        struct sr_run_result r = result(SR_STATUS_ERRORED, other[i], 125, "{}");
+        cleanup_free char *text = block(&r);
+        cr_expect_null(strstr(text, "sandrun failed"), "%s", text);
+    }
 }
 
 Test(cli_verdict, a01_a_refusal_names_each_condition_and_the_line_to_write_once)
@@ -103,10 +129,23 @@ Test(cli_verdict, a27_a_mismatch_prints_both_sides_and_the_remedy)
         "\"remedy\":\"Rebuild it.\"}]}}");
     sr_error_set(&r.error, "env.mismatch.interpreter_patch", "Another.");
     cleanup_free char *text = block(&r);
-    cr_assert_not_null(strstr(text, "expected 3.11.16, found 3.11.2"), "%s", text);
-    cr_assert_not_null(strstr(text, "code: env.mismatch.interpreter_patch"), "%s", text);
-    cr_assert_not_null(strstr(text, "do: Rebuild it."), "%s", text);
+    cr_assert_not_null(strstr(text, "  .venv/bin/python: env.mismatch.interpreter_patch\n"
+                                    "    expected: 3.11.16\n"
+                                    "    found: 3.11.2\n"
+                                    "    do: Rebuild it.\n"),
+                       "%s", text);
     cr_assert_null(strstr(text, "  error: "), "%s", text);
+}
+
+Test(cli_verdict, a01_a_thing_to_do_is_not_called_a_line_to_write)
+{
+    struct sr_run_result r =
+        result(SR_STATUS_BLOCKED, "engine.unavailable", 120,
+               "{\"enforced\":{\"refusals\":[{\"code\":\"engine.unavailable\",\"text\":\"No.\","
+               "\"line\":\"sandrun doctor\"}]}}");
+    cleanup_free char *text = block(&r);
+    cr_assert_not_null(strstr(text, "    do: sandrun doctor\n"), "%s", text);
+    cr_assert_null(strstr(text, "write:"), "%s", text);
 }
 
 Test(cli_verdict, a02_a_sandbox_failure_has_code_and_remedy)

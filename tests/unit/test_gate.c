@@ -126,7 +126,7 @@ static const struct {
     { unpinned, "rootfs.unpinned", NULL, SR_REFUSED },
     { image, "rootfs.image_unsupported", NULL, SR_REFUSED },
     { mismatch, "rootfs.pin_mismatch", NULL, SR_REFUSED },
-    { host_without_pin, "rootfs.pin_mismatch", NULL, SR_REFUSED },
+    { host_without_pin, "rootfs.unpinned", NULL, SR_REFUSED },
     { unverified, "rootfs.pin_unverified", NULL, SR_REFUSED },
     { direct, "binding.uncontained.writes", NULL, SR_OPTED_OUT },
     { mount, "binding.uncontained.mount", NULL, SR_OPTED_OUT },

@@ -2,7 +2,10 @@
 /* Real overlays, real commands: what the upper says is what the command did. */
 #include "change_rig.h"
 
+#include "change/set.h"
+
 #include <sys/xattr.h>
+#include <time.h>
 
 struct overlay_case {
     const char *tree, *command, *want;
@@ -241,4 +244,40 @@ Test(overlay, counts_stay_whole_beyond_what_a_record_lists)
         sum += r.set.by_class[i];
     cr_assert_eq(sum, 210003);
     rig_down(&r);
+}
+
+/* A person edits the tree while the command runs: what was not there when it began is not its loss.
+ */
+Test(overlay, a25_what_others_add_to_a_deleted_directory_is_not_lost)
+{
+    static const struct {
+        const char *command, *want;
+    } cases[] = {
+        { "rm -r d; mkdir d", "-d/old -d/sub -d/sub/old" },
+        { "rm -r d", "-d -d/old -d/sub -d/sub/old" },
+        { "rm -r d; echo x > d", "!d -d/old -d/sub -d/sub/old" },
+        /* made again by a person after the command removed it: it was removed all the same */
+        { "rm d/old", "-d/old" },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct timespec ts;
+        struct rig r = rig_make("mkdir -p d/sub; echo 1 > d/old; echo 1 > d/sub/old");
+        usleep(20000);
+        clock_gettime(CLOCK_REALTIME, &ts);
+        r.started_ns = (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+        usleep(20000);
+        rig_run(&r, "", cases[i].command);
+        /* edits of what was there move its change time, and it is lost all the same */
+        rig_sh(&r, "lower",
+               "echo 2 >> d/sub/old; chmod 600 d/old; mkdir d/new; echo 1 > d/new/x; echo 1 > "
+               "d/sub/new");
+        if (i == 3)
+            rig_sh(&r, "lower", "rm d/old; echo 3 > d/old");
+        rig_read(&r);
+        sr_set_sort_bytes(&r.set);
+        cleanup_free char *got = set_text(&r.set);
+        cr_expect_str_eq(got, cases[i].want, "%s\n got:  %s\n want: %s", cases[i].command, got,
+                         cases[i].want);
+        rig_down(&r);
+    }
 }

@@ -154,13 +154,40 @@ static void tell_steps(struct exam *x)
     }
 }
 
+/* What each control of verify.c says, in words. */
+static const char *control_title(const char *control)
+{
+    static const struct {
+        const char *control, *title;
+    } titles[] = {
+        { "root_readonly", "tried from inside: the root filesystem cannot be written" },
+        { "mounts_readonly", "tried from inside: mounts that are to be read-only are" },
+        { "tree_held", "tried from inside: the tree is the held one" },
+        { "network_lo_only", "tried from inside: there is no network interface but lo" },
+        { "capabilities_none", "tried from inside: no capability is left" },
+        { "no_new_privs", "tried from inside: no program can gain privilege" },
+        { "filter_active", "tried from inside: the system call filter refuses" },
+        { "user_namespace_closed", "tried from inside: no user namespace can be made" },
+        { "not_host_root", "tried from inside: no id is root on the host" },
+        { "pid_namespace", "tried from inside: the processes are in a namespace of their own" },
+        { "proc_masked", "tried from inside: the host's parts of /proc are masked" },
+        { "descriptors_closed", "tried from inside: no descriptor but 0, 1 and 2 passes exec" },
+        { "home_private", "tried from inside: HOME is private" },
+        { "cwd_inside", "tried from inside: the current directory is the inner one" },
+    };
+    for (size_t i = 0; i < sizeof titles / sizeof *titles; i++)
+        if (strcmp(titles[i].control, control) == 0)
+            return titles[i].title;
+    return control; /* a new one: its name is its own at least */
+}
+
 static void tell_controls(struct exam *x)
 {
     size_t n = native_controls();
     for (size_t i = 0; i < n; i++) {
         const struct sr_observation *o = i < x->outcome.n_observed ? &x->outcome.observed[i] : NULL;
         enum sr_probe_answer answer = !o ? SR_PROBE_UNREADABLE : o->held ? SR_PROBE_WORKS : SR_PROBE_MISSING;
-        struct sr_probe_result *r = row(x, native_control_name((unsigned)i), "control, tried from inside", answer, true);
+        struct sr_probe_result *r = row(x, native_control_name((unsigned)i), control_title(native_control_name((unsigned)i)), answer, true);
         snprintf(r->text, sizeof r->text, "%s", o ? o->detail : "not reached: the sandbox was not set up");
         if (answer == SR_PROBE_MISSING)
             snprintf(r->remedy, sizeof r->remedy, "report it: the step that makes this control succeeded and the control does not hold");
@@ -170,12 +197,16 @@ static void tell_controls(struct exam *x)
 /* Which of the limits something weaker than a cgroup holds. */
 static void tell_limits(struct exam *x)
 {
-    static const char *const held[] = { "memory", "pids", "cpus" };
+    static const struct {
+        const char *limit, *title;
+    } held[] = { { "memory", "a limit of memory for all processes together" },
+                 { "pids", "a limit of processes for all of them together" },
+                 { "cpus", "a limit of processor time for all processes together" } };
     for (size_t i = 0; i < sizeof held / sizeof *held; i++) {
-        const char *by = sr_json_string(sr_json_get(x->outcome.limits, held[i]), "by");
+        const char *by = sr_json_string(sr_json_get(x->outcome.limits, held[i].limit), "by");
         bool cgroup = by && strncmp(by, "cgroup", 6) == 0;
         enum sr_probe_answer answer = !by ? SR_PROBE_UNREADABLE : cgroup ? SR_PROBE_WORKS : SR_PROBE_WEAKER;
-        struct sr_probe_result *r = row(x, held[i], "limit for all processes together", answer, false);
+        struct sr_probe_result *r = row(x, held[i].limit, held[i].title, answer, false);
         snprintf(r->text, sizeof r->text, "held by %s", by ? by : "nothing that could be read");
         if (answer == SR_PROBE_WEAKER)
             snprintf(r->remedy, sizeof r->remedy, "run below a delegated cgroup: systemd-run --user --scope -p Delegate=yes sandrun ...");
