@@ -145,7 +145,8 @@ static bool bytecode(const struct classifier *c, const struct sr_change *change)
 static enum sr_change_class plain_class(struct classifier *c, struct sr_change *change)
 {
     if (change->in_home)
-        return sr_path_cache(change->path, true) || bytecode(c, change) ? SR_CLASS_CACHE : SR_CLASS_SOURCE_UNTRACKED;
+        return sr_path_cache(change->path, true) || bytecode(c, change) ? SR_CLASS_CACHE
+                                                                        : SR_CLASS_SOURCE_UNTRACKED;
     if (sr_path_git_internal(change->path))
         return index_refreshed(c, change) ? SR_CLASS_CACHE : SR_CLASS_GIT_INTERNAL;
     if (sr_path_deferred(change->path))

@@ -61,7 +61,9 @@ const struct sr_environment sr_environments[] = {
     { .kind = "luarocks", .names = { "lua_modules" } },
     { .kind = "eggs", .names = { ".eggs" }, .harmless = { "README.txt" } },
     /* an installer's prefix without a pyvenv.cfg: pip --user, pip --prefix */
-    { .kind = "python", .names = { "site-packages", "dist-packages" }, .parents = { "python*", "pypy*" } },
+    { .kind = "python",
+      .names = { "site-packages", "dist-packages" },
+      .parents = { "python*", "pypy*" } },
     { .kind = "bundler", .names = { "ruby", "plugin" }, .parents = { ".bundle" } },
     { .kind = "gem", .names = { "gems" }, .markers = { "../specifications" } },
     { .kind = "cargo",
@@ -107,9 +109,14 @@ const struct sr_environment sr_environments[] = {
       .markers = { "lib", "bin", "Scripts", "lib64" },
       .weak = true },
     /* Where installers put packages that are then loaded or run, below a home; what is only fetched
-       there is a cache (patterns.c). A home's venvs and node_modules are found by the rows above. */
+       there is a cache (patterns.c). A home's venvs and node_modules are found by the rows above.
+     */
     { .kind = "gem", .names = { ".gem" }, .harmless = { "specs", "credentials" }, .home = true },
-    { .kind = "gem", .names = { "gem" }, .parents = { "share" }, .harmless = { "specs" }, .home = true },
+    { .kind = "gem",
+      .names = { "gem" },
+      .parents = { "share" },
+      .harmless = { "specs" },
+      .home = true },
     { .kind = "npx", .names = { "_npx" }, .parents = { ".npm" }, .home = true },
     { .kind = "pnpm",
       .names = { "pnpm" },
@@ -123,7 +130,11 @@ const struct sr_environment sr_environments[] = {
     { .kind = "go-install", .names = { "bin" }, .parents = { "go" }, .home = true },
     { .kind = "perl", .names = { "perl5" }, .home = true },
     { .kind = "R", .names = { "*-library" }, .parents = { "R" }, .home = true },
-    { .kind = "opam", .names = { "*" }, .parents = { ".opam" }, .markers = { ".opam-switch" }, .home = true },
+    { .kind = "opam",
+      .names = { "*" },
+      .parents = { ".opam" },
+      .markers = { ".opam-switch" },
+      .home = true },
     { .kind = "luarocks", .names = { ".luarocks" }, .home = true },
     { .kind = "packages",
       .names = { "packages", "pkgs*" },

@@ -25,7 +25,7 @@ struct sr_environment {
                                counts */
     bool weak; /* looks like one that is broken or not finished: counts once the real thing stands
                   there */
-    bool home;    /* one only below the private home: there the name says it, in a tree it does not */
+    bool home; /* one only below the private home: there the name says it, in a tree it does not */
 };
 
 extern const struct sr_environment sr_environments[];
@@ -36,7 +36,8 @@ typedef bool sr_exists_fn(void *context, const char *path);
 /* The directory path is which environment? The caller knows that it is a directory. NULL: none. */
 const struct sr_environment *sr_environment_match(const char *path, bool in_home,
                                                   sr_exists_fn *exists, void *context);
-/* Whether path may lie in an environment, by its words alone: for what there is no room to look at. */
+/* Whether path may lie in an environment, by its words alone: for what there is no room to look at.
+ */
 bool sr_environment_named(const char *path);
 
 /* The link path, which is one by its name: where it leads may be outside of everything that is

@@ -131,7 +131,8 @@ static int name_read(struct overlay *o, const struct dir *d, const char *name, s
     bool moved = d->flags & ITEM_MOVED;
     /* The kernel lets nobody make a char 0:0 through an overlay, so over nothing it is only a
      * leftover. */
-    bool whiteout = (was || S_ISCHR(st.st_mode)) && sr_overlay_whiteout(d->fd, name, o->userxattr, &st);
+    bool whiteout =
+        (was || S_ISCHR(st.st_mode)) && sr_overlay_whiteout(d->fd, name, o->userxattr, &st);
     if (whiteout)
         return was && !moved ? lower_name_tell(o, d, name, false, err) : 0;
     if (S_ISDIR(st.st_mode)) {

@@ -52,8 +52,8 @@ static enum sr_change_kind kind_of(const struct sr_entry_state *before,
     return same && before->mode != after->mode ? SR_CHANGE_MODE : SR_CHANGE_MODIFIED;
 }
 
-/* Room for one more of n, with so many bytes of text. What may lie in an environment has a reserve, so that a flood of other
- * changes does not hide what became of it. */
+/* Room for one more of n, with so many bytes of text. What may lie in an environment has a reserve,
+ * so that a flood of other changes does not hide what became of it. */
 static bool room(struct sr_changeset *set, size_t n, size_t max, const char *path, size_t bytes)
 {
     bool fits = n < max && bytes <= SR_SET_BYTES_MAX && set->bytes <= SR_SET_BYTES_MAX - bytes;

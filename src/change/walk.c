@@ -81,7 +81,8 @@ static int open_chunks(int root_fd, const char *path, bool force)
     return steal_fd(&fd);
 }
 
-/* A directory that can be listed but not searched opens all the same, and then nothing in it does. */
+/* A directory that can be listed but not searched opens all the same, and then nothing in it does.
+ */
 static int searchable(int fd, bool force)
 {
     if (fd >= 0 && force && geteuid() != 0 && mend(fd) < 0)
@@ -114,8 +115,8 @@ int sr_walk_step(struct sr_walk_cursor *c, int root_fd, const char *path, bool f
     size_t len = c->path ? strlen(c->path) : 0;
     bool child =
         len && strncmp(path, c->path, len) == 0 && path[len] == '/' && !strchr(path + len + 1, '/');
-    int fd =
-        child ? searchable(open_chunk(c->fd, path + len + 1, true, force), force) : sr_walk_open(root_fd, path, force);
+    int fd = child ? searchable(open_chunk(c->fd, path + len + 1, true, force), force)
+                   : sr_walk_open(root_fd, path, force);
     if (fd < 0)
         return -1;
     sr_walk_cursor_clear(c);

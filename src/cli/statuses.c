@@ -35,8 +35,7 @@ const struct cli_reason_row cli_reason_rows[] = {
     { "command.not_executed", "the command could not be executed",
       "check its mode, its first line and its architecture inside the root filesystem" },
     { "env.repaired", "the command deleted, rebuilt or created an environment",
-      "install the environment so that the command finds it whole, then run again; the real tree "
-      "is as it was" },
+      "install the environment so that the command finds it whole, then run again" },
     { "env.mismatch", "an environment of the tree cannot work in this root filesystem",
       "rebuild the environment for this root filesystem; nothing was executed" },
     { "limit.memory", "the memory limit was reached",

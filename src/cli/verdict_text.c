@@ -185,6 +185,30 @@ static void note_lines(struct cli_page *p, const struct sr_run_result *r)
     cli_repair_lines(p, cli_at(record, "changes"), r->record_path ? r->id : NULL);
 }
 
+/* Where no cgroup is to be had, a process that meets its own rlimit fails by itself: nobody can tell that from another failure. */
+static void weaker_lines(struct cli_page *p, const cJSON *record)
+{
+    static const char *const limits[] = { "memory", "pids" };
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        const cJSON *limit = cli_at(cli_at(record, "enforced.limits"), limits[i]);
+        if (cli_bool_at(limit, "weaker"))
+            cli_line(p, CLI_WARN,
+                     "  limits.%s is held by an rlimit here: a failure may be that limit, and would "
+                     "not be told apart",
+                     limits[i]);
+    }
+}
+
+/* Whether the real tree was out of the command's reach: a record says what the run promised. */
+static void tree_line(struct cli_page *p, const cJSON *record)
+{
+    const char *writes = cli_string_at(record, "plan.canonical.tree.writes");
+    bool held = writes && strcmp(writes, "direct") != 0 && !cli_string_at(record, "plan.canonical.uncontained");
+    cli_line(p, held ? CLI_PLAIN : CLI_BAD, "  %s",
+             held ? "the real tree is as it was"
+                  : "the real tree was written to: what is listed happened there");
+}
+
 void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_run_result *r)
 {
     const char *remedy = cli_reason(r->verdict.reason)->remedy;
@@ -195,12 +219,16 @@ void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_
                  "  the tree's sandrun.json differs from the commit's and was not used");
     if (about_code(r)) {
         note_lines(p, r);
+        if (r->verdict.status == SR_STATUS_FAILED)
+            weaker_lines(p, r->record);
         return;
     }
     if (r->verdict.status == SR_STATUS_BLOCKED)
         said = refusal_lines(p, r->record, r->error.code);
-    if (strcmp(r->verdict.reason, "env.repaired") == 0)
+    if (strcmp(r->verdict.reason, "env.repaired") == 0) {
         cli_repair_lines(p, cli_at(r->record, "changes"), r->record_path ? r->id : NULL);
+        tree_line(p, r->record);
+    }
     if (strcmp(r->verdict.reason, "env.mismatch") == 0)
         said = finding_lines(p, r->record);
     if (sr_error_is_set(&r->error) && !said)
