@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -223,7 +224,7 @@ static int changes_of_tree(struct pipeline *p, struct sr_error *err)
     }
     switch (o->tree_mode) {
     case SR_TREE_OVERLAY:
-        return sr_overlay_read(o->lower_fd, o->upper_fd, &p->changes, err);
+        return sr_overlay_read(o->lower_fd, o->upper_fd, o->userxattr, p->tree_before.taken_ns, &p->changes, err);
     case SR_TREE_COPY:
         if (sr_tree_compare(o->lower_fd, o->upper_fd, &p->changes, err) < 0)
             return -1;
@@ -347,7 +348,12 @@ static void go(struct pipeline *p)
     sr_verdict_of_run(&p->resolved.plan, &p->outcome, &p->changes, &p->result->verdict);
     if (keep(p) < 0)
         return;
-    if (p->outcome.detail[0])
+    if (p->changes.overflow && strcmp(p->result->verdict.reason, "changes.overflow") == 0) {
+        sr_error_set(&p->result->error, "changes.overflow",
+                     "%" PRIu64 " changes were counted, more than can be kept and judged: whether an environment was repaired is not known",
+                     p->changes.total);
+        sr_error_hint(&p->result->error, "a lower limits.files stops such a command earlier");
+    } else if (p->outcome.detail[0])
         sr_error_set(&p->result->error, p->result->verdict.reason, "%s", p->outcome.detail);
 }
 

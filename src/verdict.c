@@ -66,7 +66,8 @@ void sr_verdict_blocked(const char *code, struct sr_verdict *ret)
 
 /* Errors that are a control's refusal: somebody tried to have less containment than they may, or gave a record to repeat
  * that is not what its own digest says. */
-static const char *const refusing[] = { "policy.untrusted", "policy.loosens", "policy.locked", "record.invalid.digest" };
+static const char *const refusing[] = { "policy.untrusted", "policy.unsafe", "policy.loosens", "policy.locked",
+                                         "record.invalid.digest" };
 
 void sr_verdict_error(const struct sr_error *err, struct sr_verdict *ret)
 {
@@ -93,6 +94,8 @@ void sr_verdict_of_run(const struct sr_plan *plan, const struct sr_outcome *o, c
     bool repaired = changes && changes->n_repairs > 0 && plan->on_repair != SR_ON_REPAIR_REPORT;
     if (!r->before_repair && repaired)
         say(ret, SR_STATUS_ERRORED, "env.repaired", SR_EXIT_ENV);
+    else if (!r->before_repair && changes && changes->overflow) /* no repair seen is not the same as none */
+        say(ret, SR_STATUS_ERRORED, "changes.overflow", SR_EXIT_SANDBOX);
     else if (r->from == FROM_CODE)
         say(ret, o->code == 0 ? SR_STATUS_PASSED : r->status, o->code == 0 ? "command.success" : r->reason, o->code);
     else

@@ -59,22 +59,23 @@ struct sr_repair {
 };
 
 struct sr_changeset {
-    struct sr_change *v; /* sorted by (in_home, path) bytewise; at most SR_CHANGES_MAX */
+    struct sr_change *v; /* sorted by (in_home, path) bytewise; at most SR_CHANGES_MAX, and SR_CHANGES_RESERVE more of environments */
     size_t n;
     uint64_t total;           /* also those beyond the bound */
     uint64_t by_class[SR_CLASS_COUNT];
     struct sr_repair *repairs;
     size_t n_repairs;
-    bool truncated;           /* total > n: counts are whole, the list is not */
+    bool overflow;            /* evidence was lost: what is not told here may have happened all the same */
     char tracking[SR_ERROR_CODE_MAX]; /* why git's index could not be asked (all counted untracked); "": it could, or no git */
     /* Private to change/: evidence that no single entry shows. */
     size_t cap;
     struct sr_change_mark *marks; /* directories made anew, moved into place, or gone whole */
     size_t n_marks, cap_marks;
-    struct sr_change_rest *rest;  /* what the list has no room for, counted by directory */
-    size_t n_rest, cap_rest;
+    size_t bytes;                 /* of all paths and targets */
 };
-enum { SR_CHANGES_MAX = 200000 };
+/* Each entry counts: an environment is judged by them. So the bounds are of memory, far above what checks do, and a set that
+ * reaches them says so. The reserve is for what lies in environments by its name, whatever else fills the list. */
+enum { SR_CHANGES_MAX = 1 << 20, SR_CHANGES_RESERVE = 1 << 18, SR_REPAIRS_MAX = 4096 };
 
 /* ---- snapshots: a manifest of a whole tree ---- */
 
@@ -98,11 +99,14 @@ SR_CHECK int sr_manifest_diff(const struct sr_manifest *before, const struct sr_
 
 /* ---- overlay ---- */
 
-/* Reads an upper directory over its lower: whiteouts (char 0:0 and the xattr form), opaque directories in both spellings
- * (trusted.overlay.*, user.overlay.*), redirects, copy-ups that changed nothing. Appends unclassified changes; deletions are
- * expanded to the files lost. An upper the command could have forged (a char 0:0 without the kernel's hand is impossible
- * without CAP_MKNOD) is read with the same bounds. owner_shift: what to subtract from nothing - ids are not compared. */
-SR_CHECK int sr_overlay_read(int lower_fd, int upper_fd, struct sr_changeset *ret, struct sr_error *err);
+/* Reads an upper directory over its lower: whiteouts (char 0:0 and the xattr form), opaque directories, redirects, copy-ups
+ * that changed nothing. Appends unclassified changes; deletions are expanded to the files lost. userxattr: the mount kept its
+ * marks in user.overlay.*, not in trusted.overlay.*; only those of the mount's own namespace are believed, for the other one
+ * the command can write itself. Ids are not compared. Directories of the upper that shut their owner out are opened up. What
+ * others put into the lower after started_ns (CLOCK_REALTIME) is not counted as lost with the directory that it was put into;
+ * 0: all is. */
+SR_CHECK int sr_overlay_read(int lower_fd, int upper_fd, bool userxattr, int64_t started_ns, struct sr_changeset *ret,
+                             struct sr_error *err);
 
 /* A directory that was empty before the run (the private HOME). */
 SR_CHECK int sr_tree_added(int root_fd, bool in_home, struct sr_changeset *ret, struct sr_error *err);

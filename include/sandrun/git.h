@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/mem.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -53,5 +54,8 @@ SR_CHECK int sr_git_index_checksum(struct sr_git *g, char ret_hex[SR_GIT_HEX_MAX
  * same except in linked worktrees; either may be outside the tree. Borrowed. */
 const char *sr_git_dir(const struct sr_git *g);
 const char *sr_git_common_dir(const struct sr_git *g);
+/* The object directories it borrows from and that exist, theirs too: absolute, as git would spell them, so with links and
+ * ".." still in them. Appends to ret. Whoever writes the repository names them: they are no reason to show them to anyone. */
+SR_CHECK int sr_git_alternates(struct sr_git *g, struct sr_strv *ret, struct sr_error *err);
 
 #endif

@@ -33,7 +33,7 @@ struct sr_plan_secret {
 };
 
 struct sr_plan_provenance {
-    char *field;  /* "limits.wall" */
+    char *field;  /* "limits.wall"; of one entry "env.set.PATH", "env.pass.CI", "mounts./opt/x" */
     char *layer;  /* "repository" */
     char *file;   /* "HEAD:sandrun.json" */
 };

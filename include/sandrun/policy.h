@@ -60,6 +60,13 @@ struct sr_pass_secret {
     char *reason;
 };
 
+/* Which file an entry of a field that layers add to comes from: a variable by its name, a mount by its target. */
+struct sr_entry_source {
+    enum sr_field field; /* mounts, env.set, env.pass, env.pass_secret */
+    char *name;
+    uint16_t file; /* index into sr_policy.files */
+};
+
 /* A binding as declared; after the merge every field that has a floor value is present. Owned members. */
 struct sr_binding {
     char *name;
@@ -88,6 +95,8 @@ struct sr_binding {
     enum sr_on_repair on_repair;
     enum sr_on_mismatch on_mismatch;
     uint16_t set_by[SR_FIELD_COUNT]; /* index into sr_policy.files; meaningful where present */
+    struct sr_entry_source *entries; /* filled by the merge */
+    size_t n_entries;
 };
 
 /* One file (or the command line) that took part. */
@@ -147,7 +156,8 @@ struct sr_policy_loaded {
     bool trusted;         /* from a commit, or from an explicit file outside the tree */
 };
 
-/* Further codes: policy.missing, policy.untrusted (staged without a trusted source: exit 120), policy.unreadable, git.* */
+/* Further codes: policy.missing, policy.untrusted (staged without a trusted source: exit 120), policy.unreadable, policy.unsafe (the
+ * organisation's files can be written by others than root and the caller, or are links: exit 120), git.* */
 SR_CHECK int sr_policy_load(const struct sr_policy_request *req, struct sr_policy_loaded *ret, struct sr_error *err);
 void sr_policy_loaded_clear(struct sr_policy_loaded *p);
 

@@ -11,7 +11,8 @@
  * Codes: env.mismatch.interpreter_missing (a link of the chain does not exist inside), env.mismatch.interpreter_minor,
  * env.mismatch.interpreter_patch (pyvenv.cfg names another patch version than the interpreter has), env.mismatch.shebang
  * (a console script's first line leads nowhere inside), env.mismatch.moved (scripts name another path than the venv has),
- * env.mismatch.incomplete (bin or lib without pyvenv.cfg), env.mismatch.arch, env.mismatch.libc.
+ * env.mismatch.incomplete (bin or lib without pyvenv.cfg; an environment that is a link to what is not inside),
+ * env.mismatch.arch, env.mismatch.libc, env.mismatch.git_alternates (the repository borrows objects from what is not inside).
  */
 struct sr_finding {
     const char *code;

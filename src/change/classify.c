@@ -125,10 +125,27 @@ static bool index_refreshed(const struct classifier *c, const struct sr_change *
            sr_git_index_same(before.data, before.len, after.data, after.len);
 }
 
+static bool was_there(void *context, const char *path)
+{
+    return sr_view_before(context, path) != 0;
+}
+
+static bool is_there(void *context, const char *path)
+{
+    return sr_view_after(context, path) != 0;
+}
+
+static bool bytecode(const struct classifier *c, const struct sr_change *change)
+{
+    struct sr_view v = { c->set, c->o, change->in_home };
+    return sr_bytecode_beside_source(change->path, was_there, &v) ||
+           sr_bytecode_beside_source(change->path, is_there, &v);
+}
+
 static enum sr_change_class plain_class(struct classifier *c, struct sr_change *change)
 {
     if (change->in_home)
-        return sr_path_cache(change->path, true) ? SR_CLASS_CACHE : SR_CLASS_SOURCE_UNTRACKED;
+        return sr_path_cache(change->path, true) || bytecode(c, change) ? SR_CLASS_CACHE : SR_CLASS_SOURCE_UNTRACKED;
     if (sr_path_git_internal(change->path))
         return index_refreshed(c, change) ? SR_CLASS_CACHE : SR_CLASS_GIT_INTERNAL;
     if (sr_path_deferred(change->path))
@@ -137,7 +154,7 @@ static enum sr_change_class plain_class(struct classifier *c, struct sr_change *
         return SR_CLASS_ESCAPE;
     /* Before git is asked: nearly every run of a test suite writes these, and reading the index is
      * the dearest step. */
-    if (sr_path_cache(change->path, false))
+    if (sr_path_cache(change->path, false) || bytecode(c, change))
         return SR_CLASS_CACHE;
     return tracked(c, change->path) ? SR_CLASS_SOURCE_TRACKED : SR_CLASS_SOURCE_UNTRACKED;
 }
@@ -161,19 +178,6 @@ static bool owner_class(const struct classifier *c, const struct sr_owner *owner
     return true;
 }
 
-static enum sr_change_class rest_class(const struct classifier *c, const struct sr_change_rest *r,
-                                       const struct sr_owner *owner)
-{
-    enum sr_change_class cls;
-    if (owner_class(c, owner, &cls))
-        return cls;
-    if (!r->in_home && sr_path_git_internal(r->path))
-        return SR_CLASS_GIT_INTERNAL;
-    if (!r->in_home && sr_path_deferred(r->path))
-        return SR_CLASS_DEFERRED;
-    return sr_path_cache(r->path, r->in_home) ? SR_CLASS_CACHE : SR_CLASS_SOURCE_UNTRACKED;
-}
-
 static void classes_set(struct classifier *c)
 {
     memset(c->set->by_class, 0, sizeof c->set->by_class);
@@ -182,11 +186,6 @@ static void classes_set(struct classifier *c)
         if (!owner_class(c, &c->seen.change_owner[i], &change->cls))
             change->cls = plain_class(c, change);
         c->set->by_class[change->cls]++;
-    }
-    for (size_t i = 0; i < c->set->n_rest; i++) {
-        enum sr_change_class cls = rest_class(c, &c->set->rest[i], &c->seen.rest_owner[i]);
-        for (size_t k = 0; k < SR_CHANGE_KIND_COUNT; k++)
-            c->set->by_class[cls] += c->set->rest[i].files[k];
     }
 }
 
@@ -222,6 +221,10 @@ static void repairs_tell(struct classifier *c)
     for (size_t i = 0; i < c->seen.n; i++) {
         if (!c->seen.v[i].judged)
             continue;
+        if (c->set->n_repairs == SR_REPAIRS_MAX) {
+            c->set->overflow = true;
+            break;
+        }
         SR_GROW(c->set->repairs, c->set->n_repairs, cap);
         repair_tell(&c->set->repairs[c->set->n_repairs++], &c->seen.v[i]);
     }

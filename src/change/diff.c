@@ -74,7 +74,7 @@ static void entry_diff(struct diff *d, const struct sr_manifest_entry *b,
     /* Another inode, or the same number with another birth, under the same name. */
     if (b_dir && a_dir)
         mark = b->dir.identity == a->dir.identity
-                   ? SR_MARKS_MAX
+                   ? SR_NO_MARK
                    : sr_set_mark(d->set, path, d->in_home, SR_MARK_ANEW);
     if (b_dir || a_dir)
         pair_push(d, b, a, steal_ptr(&path), mark);
@@ -98,7 +98,7 @@ static void pair_diff(struct diff *d, const struct pair *p)
 
 static void diff_run(struct diff *d)
 {
-    pair_push(d, &d->before->v[0], &d->after->v[0], sr_strdup(""), SR_MARKS_MAX);
+    pair_push(d, &d->before->v[0], &d->after->v[0], sr_strdup(""), SR_NO_MARK);
     while (d->n) {
         struct pair p = d->todo[--d->n];
         pair_diff(d, &p);

@@ -18,14 +18,14 @@ const struct sr_environment sr_environments[] = {
        environment of anyone's */
     { .kind = "tox",
       .names = { "*" },
-      .parent = ".tox",
+      .parents = { ".tox" },
       .not_names = { "log", "dist", "tmp", "build", ".pkg*", ".package*", ".tox-info.json" },
       .identity = "pyvenv.cfg",
       .keys = { "home", "version", "version_info" },
       .harmless = { "log", "tmp", ".tox-info.json", ".tox-config1" } },
     { .kind = "nox",
       .names = { "*" },
-      .parent = ".nox",
+      .parents = { ".nox" },
       .not_names = { ".cache", ".tmp", "tmp" },
       .identity = "pyvenv.cfg",
       .keys = { "home", "version", "version_info" },
@@ -44,8 +44,8 @@ const struct sr_environment sr_environments[] = {
                     ".package-map.json" } },
     { .kind = "bower_components", .names = { "bower_components" } },
     { .kind = "jspm_packages", .names = { "jspm_packages" } },
-    { .kind = "yarn-cache", .names = { "cache", "unplugged" }, .parent = ".yarn" },
-    { .kind = "bundler", .names = { "bundle" }, .parent = "vendor" },
+    { .kind = "yarn-cache", .names = { "cache", "unplugged" }, .parents = { ".yarn" } },
+    { .kind = "bundler", .names = { "bundle" }, .parents = { "vendor" } },
     { .kind = "composer",
       .names = { "vendor" },
       .markers = { "autoload.php", "composer/installed.json" } },
@@ -53,11 +53,17 @@ const struct sr_environment sr_environments[] = {
     { .kind = "cargo-vendor", .names = { "vendor" }, .markers = { "../.cargo/config.toml" } },
     { .kind = "pdm", .names = { "__pypackages__" } },
     { .kind = "opam", .names = { "_opam" }, .markers = { ".opam-switch" } },
-    { .kind = "renv", .names = { "library" }, .parent = "renv" },
+    { .kind = "renv", .names = { "library" }, .parents = { "renv" } },
     { .kind = "cpan", .names = { "local" }, .markers = { "lib/perl5" } },
     { .kind = "cocoapods", .names = { "Pods" }, .markers = { "Manifest.lock" } },
     { .kind = "mix", .names = { "deps" }, .markers = { "../mix.exs" } },
     { .kind = "haxelib", .names = { ".haxelib" } },
+    { .kind = "luarocks", .names = { "lua_modules" } },
+    { .kind = "eggs", .names = { ".eggs" }, .harmless = { "README.txt" } },
+    /* an installer's prefix without a pyvenv.cfg: pip --user, pip --prefix */
+    { .kind = "python", .names = { "site-packages", "dist-packages" }, .parents = { "python*", "pypy*" } },
+    { .kind = "bundler", .names = { "ruby", "plugin" }, .parents = { ".bundle" } },
+    { .kind = "gem", .names = { "gems" }, .markers = { "../specifications" } },
     { .kind = "cargo",
       .names = { "target*" },
       .markers = { ".rustc_info.json" },
@@ -100,14 +106,41 @@ const struct sr_environment sr_environments[] = {
       .names = { ".venv", "venv", ".env", "env", ".virtualenv" },
       .markers = { "lib", "bin", "Scripts", "lib64" },
       .weak = true },
+    /* Where installers put packages that are then loaded or run, below a home; what is only fetched
+       there is a cache (patterns.c). A home's venvs and node_modules are found by the rows above. */
+    { .kind = "gem", .names = { ".gem" }, .harmless = { "specs", "credentials" }, .home = true },
+    { .kind = "gem", .names = { "gem" }, .parents = { "share" }, .harmless = { "specs" }, .home = true },
+    { .kind = "npx", .names = { "_npx" }, .parents = { ".npm" }, .home = true },
+    { .kind = "pnpm",
+      .names = { "pnpm" },
+      .parents = { "share" },
+      .harmless = { "store" },
+      .home = true },
+    { .kind = "yarn-global", .names = { "global" }, .parents = { "yarn" }, .home = true },
+    { .kind = "bun", .names = { "bin", "global" }, .parents = { ".bun", "install" }, .home = true },
+    { .kind = "cargo-install", .names = { "bin" }, .parents = { ".cargo" }, .home = true },
+    { .kind = "rustup", .names = { "toolchains" }, .parents = { ".rustup" }, .home = true },
+    { .kind = "go-install", .names = { "bin" }, .parents = { "go" }, .home = true },
+    { .kind = "perl", .names = { "perl5" }, .home = true },
+    { .kind = "R", .names = { "*-library" }, .parents = { "R" }, .home = true },
+    { .kind = "opam", .names = { "*" }, .parents = { ".opam" }, .markers = { ".opam-switch" }, .home = true },
+    { .kind = "luarocks", .names = { ".luarocks" }, .home = true },
+    { .kind = "packages",
+      .names = { "packages", "pkgs*" },
+      .parents = { ".julia", ".dub", ".nimble" },
+      .home = true },
+    { .kind = "dotnet-tools", .names = { "tools" }, .parents = { ".dotnet" }, .home = true },
+    { .kind = "mix", .names = { "archives", "escripts" }, .parents = { ".mix" }, .home = true },
+    { .kind = "toolchain",
+      .names = { "versions", "installs", "candidates" },
+      .parents = { ".pyenv", ".rbenv", ".nodenv", ".nvm", ".asdf", "mise", ".sdkman" },
+      .home = true },
 };
 const size_t sr_environments_n = sizeof sr_environments / sizeof *sr_environments;
 
 /* What tools write into any environment while it is used as installed. */
 static const char *const harmless_anywhere[] = {
     "__pycache__",
-    "*.pyc",
-    "*.pyo",
     "*.nbi",
     "*.nbc",
     ".pytest_cache",
@@ -160,12 +193,17 @@ bool sr_patterns_match(const char *const *patterns, const char *path)
     return false;
 }
 
-static bool word_match(const char *const *patterns, const char *word)
+static bool words_match(const char *const *patterns, const char *word, size_t len)
 {
     for (size_t i = 0; i < SR_ENVIRONMENT_WORDS && patterns[i]; i++)
-        if (component_match(patterns[i], strlen(patterns[i]), word, strlen(word)))
+        if (component_match(patterns[i], strlen(patterns[i]), word, len))
             return true;
     return false;
+}
+
+static bool word_match(const char *const *patterns, const char *word)
+{
+    return words_match(patterns, word, strlen(word));
 }
 
 static bool marker_exists(const struct sr_environment *e, const char *path, sr_exists_fn *exists,
@@ -188,8 +226,8 @@ static bool marker_exists(const struct sr_environment *e, const char *path, sr_e
     return false;
 }
 
-const struct sr_environment *sr_environment_match(const char *path, sr_exists_fn *exists,
-                                                  void *context)
+const struct sr_environment *sr_environment_match(const char *path, bool in_home,
+                                                  sr_exists_fn *exists, void *context)
 {
     const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *above = path;
     size_t above_len = 0;
@@ -203,8 +241,7 @@ const struct sr_environment *sr_environment_match(const char *path, sr_exists_fn
         const struct sr_environment *e = &sr_environments[i];
         if (e->names[0] && !word_match(e->names, name))
             continue;
-        if (e->parent &&
-            (strlen(e->parent) != above_len || memcmp(e->parent, above, above_len) != 0))
+        if ((e->home && !in_home) || (e->parents[0] && !words_match(e->parents, above, above_len)))
             continue;
         if (word_match(e->not_names, name))
             continue;
@@ -212,6 +249,37 @@ const struct sr_environment *sr_environment_match(const char *path, sr_exists_fn
             return e;
     }
     return NULL;
+}
+
+static bool nothing_there(void *context, const char *path)
+{
+    (void)context;
+    (void)path;
+    return false;
+}
+
+static const struct sr_environment *row_of_kind(const char *kind)
+{
+    for (size_t i = 0; i < sr_environments_n; i++)
+        if (strcmp(sr_environments[i].kind, kind) == 0)
+            return &sr_environments[i];
+    return NULL;
+}
+
+const struct sr_environment *sr_environment_link(const char *path)
+{
+    /* "env" and ".env" are not among them: links of these names lead to settings as often */
+    static const struct {
+        const char *name, *kind;
+    } by_name[] = { { ".venv", "venv" },    { "venv", "venv" }, { ".virtualenv", "venv" },
+                    { ".tox", "tox" },      { ".nox", "nox" },  { "_opam", "opam" },
+                    { "Pods", "cocoapods" } };
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    for (size_t i = 0; i < sizeof by_name / sizeof *by_name; i++)
+        if (strcmp(by_name[i].name, name) == 0)
+            return row_of_kind(by_name[i].kind);
+    const struct sr_environment *e = sr_environment_match(path, false, nothing_there, NULL);
+    return e && !e->writes_are_builds ? e : NULL;
 }
 
 bool sr_environment_harmless(const struct sr_environment *e, const char *below)
@@ -224,6 +292,38 @@ bool sr_environment_harmless(const struct sr_environment *e, const char *below)
         size_t len = strcspn(below, "/");
         if (component_match(e->harmless[i], strlen(e->harmless[i]), below, len))
             return true;
+    }
+    return false;
+}
+
+bool sr_bytecode_beside_source(const char *path, sr_exists_fn *exists, void *context)
+{
+    size_t len = strlen(path);
+    if (len < 5 || (strcmp(path + len - 4, ".pyc") != 0 && strcmp(path + len - 4, ".pyo") != 0))
+        return false;
+    cleanup_free char *source = sr_strndup(path, len - 1);
+    return exists(context, source);
+}
+
+/* Whether one component is a word of the row: a name that stands for itself, a parent, or a file
+ * that makes its directory one. */
+static bool row_named(const struct sr_environment *e, const char *word, size_t len)
+{
+    if (e->parents[0])
+        return words_match(e->parents, word, len);
+    if (e->names[0])
+        return words_match(e->names, word, len);
+    return words_match(e->markers, word, len);
+}
+
+bool sr_environment_named(const char *path)
+{
+    for (const char *p = path; p;) {
+        size_t len = strcspn(p, "/");
+        for (size_t i = 0; i < sr_environments_n; i++)
+            if (row_named(&sr_environments[i], p, len))
+                return true;
+        p = p[len] ? p + len + 1 : NULL;
     }
     return false;
 }
@@ -251,6 +351,6 @@ const char *sr_environment_kind(int dirfd, const char *name)
     const char *path = strcmp(name, ".") == 0 ? "" : name;
     if (sr_walk_stat(dirfd, path, &st) < 0 || !S_ISDIR(st.st_mode))
         return NULL;
-    const struct sr_environment *e = sr_environment_match(path, exists_beneath, &dirfd);
+    const struct sr_environment *e = sr_environment_match(path, false, exists_beneath, &dirfd);
     return e && !e->weak ? e->kind : NULL;
 }

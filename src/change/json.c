@@ -79,6 +79,8 @@ cJSON *sr_changeset_json(const struct sr_changeset *set)
     sr_json_add_u64(o, "total", set->total);
     sr_json_add_u64(o, "listed", listed);
     sr_json_add_bool(o, "truncated", set->total > listed);
+    if (set->overflow)
+        sr_json_add_bool(o, "overflow", true);
     if (set->tracking[0])
         sr_json_add_string(o, "tracking", set->tracking);
     sr_json_add(o, "by_class", classes_json(set));

@@ -17,15 +17,23 @@ enum { IDENTITY_FILE_MAX = 64 * 1024 };
 /* ---- how much there was ---- */
 
 struct count {
+    struct sr_view view;
     const struct sr_environment *row;
     size_t root_len;
     uint64_t n, limit;
 };
 
+static bool was_there(void *context, const char *path)
+{
+    return sr_view_before(context, path) != 0;
+}
+
 static void count_file(struct count *c, const char *path)
 {
     const char *below = path + (c->root_len ? c->root_len + 1 : 0);
-    if ((c->root_len || sr_environment_root_owns(below)) && !sr_environment_harmless(c->row, below))
+    if ((c->root_len || sr_environment_root_owns(below)) &&
+        !sr_environment_harmless(c->row, below) &&
+        !sr_bytecode_beside_source(path, was_there, &c->view))
         c->n++;
 }
 
@@ -70,7 +78,7 @@ static uint64_t files_before(const struct sr_environment_seen *e,
 {
     cleanup_todo struct sr_todo todo = { 0 };
     struct sr_error err = { 0 };
-    struct count c = { e->before, strlen(e->path), 0, limit };
+    struct count c = { { NULL, o, false }, e->before, strlen(e->path), 0, limit };
     if (e->in_home || sr_todo_push(&todo, sr_strdup(e->path), NULL, 0, &err) < 0)
         return 0;
     while (c.n < c.limit) {

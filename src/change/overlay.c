@@ -25,10 +25,12 @@
  * File contents are read where the upper has a file over a lower one; times and owners are never
  * compared, since a copy-up alone changes neither content nor mode.
  */
-enum { ITEM_OPAQUE = 1, ITEM_MOVED = 2 };
+enum { ITEM_OPAQUE = 1, ITEM_MOVED = 2, ITEM_FLAGS = 3, ITEM_MODE_SHIFT = 2 };
 
 struct overlay {
     int lower_fd, upper_fd;
+    bool userxattr;
+    int64_t started_ns;
     struct sr_changeset *set;
     struct sr_todo todo;
 };
@@ -36,6 +38,7 @@ struct overlay {
 struct dir {
     const char *path, *lower; /* lower NULL: nothing was or shows there */
     unsigned flags;
+    mode_t mode; /* as the command left it: opening the directory may have mended it */
     int fd, lower_fd;
     size_t mark; /* made anew: the files that came back the same are counted there */
 };
@@ -43,7 +46,11 @@ struct dir {
 static int tell_subtree(struct overlay *o, const char *from, const char *to, bool added,
                         struct sr_error *err)
 {
-    struct sr_subtree s = { .root_fd = o->lower_fd, .from = from, .to = to, .added = added };
+    struct sr_subtree s = { .root_fd = o->lower_fd,
+                            .from = from,
+                            .to = to,
+                            .added = added,
+                            .born_before = added ? 0 : o->started_ns };
     return sr_subtree_tell(&s, o->set, err);
 }
 
@@ -102,7 +109,7 @@ static int file_tell(struct overlay *o, const struct dir *d, const char *name,
                           .before = lower,
                           .after = st,
                           .force = true,
-                          .content = !sr_overlay_metacopy(d->fd, name, st) };
+                          .content = !sr_overlay_metacopy(d->fd, name, o->userxattr, st) };
     if (sr_entry_tell(&e, path, false, o->set, &changed, err) < 0)
         return -1;
     if (!changed && d->flags & ITEM_OPAQUE)
@@ -124,13 +131,14 @@ static int name_read(struct overlay *o, const struct dir *d, const char *name, s
     bool moved = d->flags & ITEM_MOVED;
     /* The kernel lets nobody make a char 0:0 through an overlay, so over nothing it is only a
      * leftover. */
-    bool whiteout = (was || S_ISCHR(st.st_mode)) && sr_overlay_whiteout(d->fd, name, &st);
+    bool whiteout = (was || S_ISCHR(st.st_mode)) && sr_overlay_whiteout(d->fd, name, o->userxattr, &st);
     if (whiteout)
         return was && !moved ? lower_name_tell(o, d, name, false, err) : 0;
     if (S_ISDIR(st.st_mode)) {
         /* Its attributes decide; they are read when it is open. The lower here is the parent's. */
         char *parent = d->lower ? sr_strdup(d->lower) : NULL;
-        return sr_todo_push(&o->todo, sr_walk_join(d->path, name), parent, d->flags, err);
+        return sr_todo_push(&o->todo, sr_walk_join(d->path, name), parent,
+                            d->flags | (unsigned)st.st_mode << ITEM_MODE_SHIFT, err);
     }
     return file_tell(o, d, name, &st, was && !moved ? &lower : NULL, err);
 }
@@ -149,8 +157,14 @@ static int names_read(struct overlay *o, const struct dir *d, struct sr_error *e
         return -1;
     for (size_t i = 0; i < lower.n; i++) {
         const char *name = sr_walk_name(&lower, i);
-        if (!sr_walk_has(&upper, name) &&
-            lower_name_tell(o, d, name, d->flags & ITEM_MOVED, err) < 0)
+        struct stat st;
+        if (sr_walk_has(&upper, name))
+            continue;
+        /* nobody's loss; a whiteout is another matter, since the command saw what it removed */
+        if (!(d->flags & ITEM_MOVED) && lower_look(d, name, &st, err) == 1 &&
+            sr_entry_born_after(d->lower_fd, name, &st, o->started_ns))
+            continue;
+        if (lower_name_tell(o, d, name, d->flags & ITEM_MOVED, err) < 0)
             return -1;
     }
     return 0;
@@ -164,6 +178,7 @@ static int self_tell(struct overlay *o, const struct dir *d, const struct stat *
     if (fstat(d->fd, &st) < 0)
         return sr_error_sys(err, "snapshot.read", "cannot look at the directory %s in the upper",
                             d->path);
+    st.st_mode = d->mode;
     struct sr_entry e = {
         .before_fd = -1, .after_fd = -1, .name = d->path, .before = was, .after = &st
     };
@@ -185,7 +200,7 @@ static int lower_resolve(struct overlay *o, struct dir *d, const char *parent, c
     bool moved = d->flags & ITEM_MOVED, there = below && sr_walk_stat(o->lower_fd, below, was) == 0;
     bool there_dir = there && S_ISDIR(was->st_mode);
     *ret_was = there && !moved;
-    if (sr_overlay_attr_read(d->fd, d->path, &attr, err) < 0)
+    if (sr_overlay_attr_read(d->fd, d->path, o->userxattr, &attr, err) < 0)
         return -1;
     cleanup_free char *from = attr.redirect ? sr_overlay_redirect(attr.redirect, parent) : NULL;
     bool opaque = attr.opaque;
@@ -225,9 +240,12 @@ static int directory_read(struct overlay *o, const struct sr_todo_item *item, st
         return sr_error_sys(err, "snapshot.read", "cannot open the directory %s in the upper",
                             item->path);
     cleanup_free char *lower = NULL;
-    struct dir d = {
-        .path = item->path, .flags = item->flags, .fd = fd, .lower_fd = -1, .mark = SR_MARKS_MAX
-    };
+    struct dir d = { .path = item->path,
+                     .flags = item->flags & ITEM_FLAGS,
+                     .mode = (mode_t)(item->flags >> ITEM_MODE_SHIFT),
+                     .fd = fd,
+                     .lower_fd = -1,
+                     .mark = SR_NO_MARK };
     if (*item->path == '\0') {
         lower = sr_strdup("");
     } else {
@@ -244,9 +262,10 @@ static int directory_read(struct overlay *o, const struct sr_todo_item *item, st
     return names_read(o, &d, err);
 }
 
-int sr_overlay_read(int lower_fd, int upper_fd, struct sr_changeset *ret, struct sr_error *err)
+int sr_overlay_read(int lower_fd, int upper_fd, bool userxattr, int64_t started_ns,
+                    struct sr_changeset *ret, struct sr_error *err)
 {
-    struct overlay o = { lower_fd, upper_fd, ret, { 0 } };
+    struct overlay o = { lower_fd, upper_fd, userxattr, started_ns, ret, { 0 } };
     int r = sr_todo_push(&o.todo, sr_strdup(""), NULL, 0, err);
     while (r == 0) {
         cleanup_todo_item struct sr_todo_item item = { 0 };

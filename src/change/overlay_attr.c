@@ -14,17 +14,17 @@
 #include <sys/xattr.h>
 
 /*
- * A mount uses one of the two namespaces, and the upper does not say which. In a trusted.* mount
- * the command can write user.overlay.* itself. Believing both is safe for opaque, redirect and
- * whiteout: each of them, forged, makes us tell more changes than there are, never fewer. Metacopy
- * is the other way round (it says "the content is as before"), so there only the attribute counts
- * that the command cannot write; with userxattr the kernel has no metacopy.
+ * A mount uses one of the two namespaces. In a trusted.* mount the command can write user.overlay.*
+ * itself, so those mean nothing there; in a userxattr mount the kernel keeps the command's own
+ * user.overlay.* away from the upper, and trusted.* needs a capability that it does not have.
+ * Metacopy is there in a trusted.* mount alone.
  */
-static const char *const opaque_names[] = { "trusted.overlay.opaque", "user.overlay.opaque", NULL };
-static const char *const redirect_names[] = { "trusted.overlay.redirect", "user.overlay.redirect",
-                                              NULL };
-static const char *const whiteout_names[] = { "trusted.overlay.whiteout", "user.overlay.whiteout",
-                                              NULL };
+enum mark { OPAQUE, REDIRECT, WHITEOUT };
+static const char *const names[][2] = {
+    [OPAQUE] = { "trusted.overlay.opaque", "user.overlay.opaque" },
+    [REDIRECT] = { "trusted.overlay.redirect", "user.overlay.redirect" },
+    [WHITEOUT] = { "trusted.overlay.whiteout", "user.overlay.whiteout" },
+};
 
 enum { REDIRECT_MAX = PATH_MAX };
 
@@ -34,25 +34,21 @@ static bool absent(int e)
 }
 
 /* Length, 0 when absent, -1. */
-static ssize_t first_attr(int fd, const char *const *names, char *value, size_t size)
+static ssize_t mark_read(int fd, enum mark mark, bool userxattr, char *value, size_t size)
 {
-    for (; *names; names++) {
-        ssize_t n = fgetxattr(fd, *names, value, size);
-        if (n > 0 || (n < 0 && !absent(errno)))
-            return n;
-    }
-    return 0;
+    ssize_t n = fgetxattr(fd, names[mark][userxattr], value, size);
+    return n < 0 && absent(errno) ? 0 : n;
 }
 
-int sr_overlay_attr_read(int fd, const char *path, struct sr_overlay_attr *ret,
+int sr_overlay_attr_read(int fd, const char *path, bool userxattr, struct sr_overlay_attr *ret,
                          struct sr_error *err)
 {
     char opaque[8], redirect[REDIRECT_MAX + 1];
-    ssize_t n = first_attr(fd, opaque_names, opaque, sizeof opaque);
+    ssize_t n = mark_read(fd, OPAQUE, userxattr, opaque, sizeof opaque);
     if (n < 0)
         return sr_error_sys(err, "snapshot.read", "cannot read whether the directory %s is opaque",
                             path);
-    ssize_t len = first_attr(fd, redirect_names, redirect, REDIRECT_MAX);
+    ssize_t len = mark_read(fd, REDIRECT, userxattr, redirect, REDIRECT_MAX);
     if (len < 0)
         return sr_error_sys(err, "snapshot.read",
                             "cannot read where the directory %s was moved from", path);
@@ -77,21 +73,18 @@ static bool has_attr(int dirfd, const char *name, const char *attr)
     return n > 0 && (size_t)n < sizeof path && lgetxattr(path, attr, NULL, 0) >= 0;
 }
 
-bool sr_overlay_whiteout(int dirfd, const char *name, const struct stat *st)
+bool sr_overlay_whiteout(int dirfd, const char *name, bool userxattr, const struct stat *st)
 {
     if (S_ISCHR(st->st_mode))
         return st->st_rdev == 0;
     if (!S_ISREG(st->st_mode) || st->st_size != 0)
         return false;
-    for (const char *const *a = whiteout_names; *a; a++)
-        if (has_attr(dirfd, name, *a))
-            return true;
-    return false;
+    return has_attr(dirfd, name, names[WHITEOUT][userxattr]);
 }
 
-bool sr_overlay_metacopy(int dirfd, const char *name, const struct stat *st)
+bool sr_overlay_metacopy(int dirfd, const char *name, bool userxattr, const struct stat *st)
 {
-    return S_ISREG(st->st_mode) && has_attr(dirfd, name, "trusted.overlay.metacopy");
+    return !userxattr && S_ISREG(st->st_mode) && has_attr(dirfd, name, "trusted.overlay.metacopy");
 }
 
 char *sr_overlay_redirect(const char *redirect, const char *parent)

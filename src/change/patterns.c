@@ -125,8 +125,6 @@ static const char *const deferred[] = {
 
 static const char *const cache[] = {
     "__pycache__",
-    "*.pyc",
-    "*.pyo",
     ".pytest_cache",
     ".mypy_cache",
     ".ruff_cache",
@@ -142,7 +140,6 @@ static const char *const cache[] = {
     ".ipynb_checkpoints",
     ".tox",
     ".nox",
-    ".eggs",
     "*.egg-info",
     "node_modules/.cache",
     "node_modules/.vite",
@@ -185,9 +182,26 @@ static const char *const cache[] = {
 
 /* Below the private home: where tools keep what they can make again. */
 static const char *const home_cache[] = {
-    ".npm",   ".cargo/registry", ".gradle/caches",      ".m2/repository",
-    "go/pkg", ".bundle/cache",   ".local/state",        ".node-gyp",
-    ".yarn",  ".pnpm-store",     ".config/configstore", NULL
+    ".npm",
+    ".cargo/registry",
+    ".cargo/git",
+    ".gradle/caches",
+    ".m2/repository",
+    ".ivy2/cache",
+    ".nuget/packages",
+    "go/pkg",
+    ".bundle/cache",
+    ".gem/specs",
+    ".cabal/packages",
+    ".hex/packages",
+    ".local/state",
+    ".local/share/pnpm/store",
+    ".node-gyp",
+    ".yarn",
+    ".pnpm-store",
+    ".bun/install/cache",
+    ".config/configstore",
+    NULL,
 };
 
 bool sr_path_git_internal(const char *path)

@@ -10,9 +10,9 @@
 
 enum { EXAMPLES_MAX = 8 };
 
-/* Changes, marks and rest in one order, so that a directory's mark comes before what is below it.
+/* Changes and marks in one order, so that a directory's mark comes before what is below it.
  */
-enum item_kind { ITEM_MARK, ITEM_CHANGE, ITEM_REST };
+enum item_kind { ITEM_MARK, ITEM_CHANGE };
 struct item {
     const char *path;
     bool in_home;
@@ -57,20 +57,44 @@ static bool is_there(void *context, const char *path)
     return sr_view_after(context, path) != 0;
 }
 
+static const struct sr_environment *row_of(const struct sr_environment_seen *e)
+{
+    return e->before && !e->before->weak ? e->before : e->after ? e->after : e->before;
+}
+
+/* What is left of path below the environment; NULL when it is not part of it after all. */
+static const char *below_of(const struct sr_environment_seen *e, const char *path)
+{
+    size_t len = strlen(e->path);
+    if (len == 0)
+        return sr_environment_root_owns(path) ? path : NULL;
+    return path[len] ? path + len + 1 : "";
+}
+
+static bool below_harmless(const struct sr_environment_seen *e, const char *path)
+{
+    const char *below = below_of(e, path);
+    return below && *below && sr_environment_harmless(row_of(e), below);
+}
+
 /* The environment at path, a directory at least on one side; else that of the directory above. */
 static struct level level_find(struct finder *f, const char *path, size_t len,
                                const struct level *above)
 {
     struct level l = { len, above ? above->environment : SR_NO_ENVIRONMENT,
                        above && above->closed };
-    if (l.closed)
-        return l;
     cleanup_free char *dir = sr_strndup(path, len);
+    /* what is harmless in an environment is no part of it: another may have been made there */
+    if (l.closed && !below_harmless(&f->seen->v[l.environment], dir))
+        return l;
     const struct sr_environment *before = NULL, *after = NULL;
-    if (S_ISDIR(sr_view_before(&f->view, dir)) || len == 0)
-        before = sr_environment_match(dir, was_there, &f->view);
+    mode_t was = sr_view_before(&f->view, dir);
+    if (S_ISDIR(was) || len == 0)
+        before = sr_environment_match(dir, f->view.in_home, was_there, &f->view);
+    else if (S_ISLNK(was))
+        before = sr_environment_link(dir);
     if (S_ISDIR(sr_view_after(&f->view, dir)) || len == 0)
-        after = sr_environment_match(dir, is_there, &f->view);
+        after = sr_environment_match(dir, f->view.in_home, is_there, &f->view);
     if (!before && !after)
         return l;
     SR_GROW(f->seen->v, f->seen->n, f->seen->cap);
@@ -129,32 +153,26 @@ static int32_t locate(struct finder *f, const struct item *item, bool directory)
     return f->levels[f->n - 1].environment;
 }
 
-/* What is left of path below the environment; NULL when it is not part of it after all. */
-static const char *below_of(const struct sr_environment_seen *e, const char *path)
+static void example_add(struct sr_strv *v, const char *path)
 {
-    size_t len = strlen(e->path);
-    if (len == 0)
-        return sr_environment_root_owns(path) ? path : NULL;
-    return path[len] ? path + len + 1 : "";
-}
-
-static const struct sr_environment *row_of(const struct sr_environment_seen *e)
-{
-    return e->before && !e->before->weak ? e->before : e->after ? e->after : e->before;
+    if (v->n < EXAMPLES_MAX)
+        sr_strv_add(v, path);
 }
 
 static void root_count(struct sr_environment_seen *e, const struct sr_change *c)
 {
     bool was = S_ISDIR(c->before.mode), is = S_ISDIR(c->after.mode);
-    e->gone |= was && c->after.mode == 0;
-    e->retyped |= was && c->after.mode != 0 && !is;
+    bool linked = S_ISLNK(c->before.mode) && e->before;
+    e->gone |= (was || linked) && c->after.mode == 0;
+    /* a link that leads elsewhere is another environment */
+    e->retyped |= c->after.mode != 0 && ((was && !is) || linked);
     e->touched |= c->kind == SR_CHANGE_MODE;
-}
-
-static void example_add(struct sr_strv *v, const char *path)
-{
-    if (v->n < EXAMPLES_MAX)
-        sr_strv_add(v, path);
+    if (linked && c->after.mode == 0) {
+        e->lost++;
+        example_add(&e->lost_paths, c->path);
+    } else if (linked) {
+        e->modified++;
+    }
 }
 
 static bool under(const char *path, const char *dir)
@@ -189,8 +207,9 @@ static void file_count(struct finder *f, struct sr_environment_seen *e, const st
 static struct sr_owner change_count(struct finder *f, const struct item *item)
 {
     const struct sr_change *c = &f->set->v[item->at];
-    struct sr_owner owner = { locate(f, item, S_ISDIR(c->before.mode) || S_ISDIR(c->after.mode)),
-                              false };
+    bool directory = S_ISDIR(c->before.mode) || S_ISDIR(c->after.mode) ||
+                     (S_ISLNK(c->before.mode) && sr_environment_link(c->path));
+    struct sr_owner owner = { locate(f, item, directory), false };
     if (owner.environment < 0)
         return owner;
     struct sr_environment_seen *e = &f->seen->v[owner.environment];
@@ -201,7 +220,9 @@ static struct sr_owner change_count(struct finder *f, const struct item *item)
         root_count(e, c);
         return owner;
     }
-    owner.harmless = sr_environment_harmless(row_of(e), below);
+    owner.harmless = sr_environment_harmless(row_of(e), below) ||
+                     sr_bytecode_beside_source(c->path, was_there, &f->view) ||
+                     sr_bytecode_beside_source(c->path, is_there, &f->view);
     file_count(f, e, c, owner.harmless);
     return owner;
 }
@@ -227,38 +248,14 @@ static void mark_count(struct finder *f, const struct item *item)
         f->anew = m->path;
 }
 
-static struct sr_owner rest_count(struct finder *f, const struct item *item)
-{
-    const struct sr_change_rest *r = &f->set->rest[item->at];
-    struct sr_owner owner = { locate(f, item, true), false };
-    struct sr_environment_seen *e = owner.environment < 0 ? NULL : &f->seen->v[owner.environment];
-    const char *below = e ? below_of(e, r->path) : NULL;
-    if (!below)
-        return (struct sr_owner){ SR_NO_ENVIRONMENT, false };
-    owner.harmless = *below && sr_environment_harmless(row_of(e), below);
-    uint64_t other =
-        r->files[SR_CHANGE_MODIFIED] + r->files[SR_CHANGE_MODE] + r->files[SR_CHANGE_TYPE];
-    e->lost += r->files[SR_CHANGE_DELETED];
-    e->added += r->files[SR_CHANGE_ADDED];
-    e->modified += other;
-    if (!owner.harmless) {
-        e->solid_lost += r->files[SR_CHANGE_DELETED];
-        e->solid_added += r->files[SR_CHANGE_ADDED];
-        e->solid_modified += other;
-    }
-    return owner;
-}
-
 static struct item *items_make(const struct sr_changeset *set, size_t *ret_n)
 {
-    struct item *v = sr_calloc(set->n + set->n_marks + set->n_rest, sizeof *v);
+    struct item *v = sr_calloc(set->n + set->n_marks, sizeof *v);
     size_t n = 0;
     for (size_t i = 0; i < set->n; i++)
         v[n++] = (struct item){ set->v[i].path, set->v[i].in_home, ITEM_CHANGE, i };
     for (size_t i = 0; i < set->n_marks; i++)
         v[n++] = (struct item){ set->marks[i].path, set->marks[i].in_home, ITEM_MARK, i };
-    for (size_t i = 0; i < set->n_rest; i++)
-        v[n++] = (struct item){ set->rest[i].path, set->rest[i].in_home, ITEM_REST, i };
     if (n)
         qsort(v, n, sizeof *v, item_compare);
     *ret_n = n;
@@ -272,12 +269,9 @@ void sr_environments_find(const struct sr_changeset *set, const struct sr_classi
     cleanup_free struct item *items = items_make(set, &n);
     struct finder f = { .set = set, .seen = ret, .view = { set, o, false } };
     ret->change_owner = sr_calloc(set->n, sizeof *ret->change_owner);
-    ret->rest_owner = sr_calloc(set->n_rest, sizeof *ret->rest_owner);
     for (size_t i = 0; i < n; i++) {
         if (items[i].kind == ITEM_CHANGE)
             ret->change_owner[items[i].at] = change_count(&f, &items[i]);
-        else if (items[i].kind == ITEM_REST)
-            ret->rest_owner[items[i].at] = rest_count(&f, &items[i]);
         else
             mark_count(&f, &items[i]);
     }
@@ -293,6 +287,5 @@ void sr_environments_seen_clear(struct sr_environments_seen *seen)
     }
     free(seen->v);
     free(seen->change_owner);
-    free(seen->rest_owner);
     *seen = (struct sr_environments_seen){ 0 };
 }

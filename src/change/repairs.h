@@ -33,7 +33,6 @@ struct sr_environments_seen {
     struct sr_environment_seen *v;
     size_t n, cap;
     struct sr_owner *change_owner; /* one for each of set->v */
-    struct sr_owner *rest_owner;   /* one for each of set->rest */
 };
 
 /* set is in the order of sr_set_sort_paths. */

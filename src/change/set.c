@@ -3,6 +3,7 @@
 #include "change/set.h"
 
 #include "base/mem.h"
+#include "change/environments.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -51,23 +52,19 @@ static enum sr_change_kind kind_of(const struct sr_entry_state *before,
     return same && before->mode != after->mode ? SR_CHANGE_MODE : SR_CHANGE_MODIFIED;
 }
 
-/* Neighbours in a walk share their directory, so the last entry is nearly always the one to count
- * in. */
-static void rest_add(struct sr_changeset *set, const char *path, bool in_home,
-                     enum sr_change_kind kind)
+/* Room for one more of n, with so many bytes of text. What may lie in an environment has a reserve, so that a flood of other
+ * changes does not hide what became of it. */
+static bool room(struct sr_changeset *set, size_t n, size_t max, const char *path, size_t bytes)
 {
-    const char *slash = strrchr(path, '/');
-    size_t len = slash ? (size_t)(slash - path) : 0;
-    struct sr_change_rest *last = set->n_rest ? &set->rest[set->n_rest - 1] : NULL;
-    bool fits = last && last->in_home == in_home && strlen(last->path) == len &&
-                memcmp(last->path, path, len) == 0;
-    if (!fits && set->n_rest < SR_REST_MAX) {
-        SR_GROW(set->rest, set->n_rest, set->cap_rest);
-        last = &set->rest[set->n_rest++];
-        *last = (struct sr_change_rest){ .path = sr_strndup(path, len), .in_home = in_home };
-    }
-    last->files[kind]++;
-    set->truncated = true;
+    bool fits = n < max && bytes <= SR_SET_BYTES_MAX && set->bytes <= SR_SET_BYTES_MAX - bytes;
+    if (!fits && n < max + SR_CHANGES_RESERVE && bytes <= SR_SET_BYTES_RESERVE &&
+        set->bytes <= SR_SET_BYTES_MAX + SR_SET_BYTES_RESERVE - bytes)
+        fits = sr_environment_named(path);
+    if (fits)
+        set->bytes += bytes;
+    else
+        set->overflow = true;
+    return fits;
 }
 
 void sr_set_add(struct sr_changeset *set, char *path, bool in_home,
@@ -76,8 +73,8 @@ void sr_set_add(struct sr_changeset *set, char *path, bool in_home,
 {
     enum sr_change_kind kind = kind_of(before, after);
     set->total++;
-    if (set->n == SR_CHANGES_MAX) {
-        rest_add(set, path, in_home, kind);
+    size_t bytes = strlen(path) + 1 + (target ? strlen(target) + 1 : 0);
+    if (!room(set, set->n, SR_CHANGES_MAX, path, bytes)) {
         free(path);
         free(target);
         return;
@@ -94,8 +91,8 @@ void sr_set_add(struct sr_changeset *set, char *path, bool in_home,
 
 size_t sr_set_mark(struct sr_changeset *set, const char *path, bool in_home, enum sr_mark_kind kind)
 {
-    if (set->n_marks == SR_MARKS_MAX)
-        return SR_MARKS_MAX;
+    if (!room(set, set->n_marks, SR_MARKS_MAX, path, strlen(path) + 1))
+        return SR_NO_MARK;
     SR_GROW(set->marks, set->n_marks, set->cap_marks);
     set->marks[set->n_marks] =
         (struct sr_change_mark){ .path = sr_strdup(path), .in_home = in_home, .kind = kind };
@@ -213,11 +210,8 @@ void sr_changeset_clear(struct sr_changeset *set)
     }
     for (size_t i = 0; i < set->n_marks; i++)
         free(set->marks[i].path);
-    for (size_t i = 0; i < set->n_rest; i++)
-        free(set->rest[i].path);
     free(set->v);
     free(set->repairs);
     free(set->marks);
-    free(set->rest);
     *set = (struct sr_changeset){ 0 };
 }

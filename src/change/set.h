@@ -18,20 +18,17 @@ struct sr_change_mark {
     uint64_t same; /* files below it that came back with the same bytes, and so are no change */
 };
 
-/* Changes beyond SR_CHANGES_MAX, by directory. */
-struct sr_change_rest {
-    char *path;
-    bool in_home;
-    uint64_t files[SR_CHANGE_KIND_COUNT];
-};
-enum { SR_MARKS_MAX = 65536, SR_REST_MAX = 65536 };
+enum { SR_MARKS_MAX = SR_CHANGES_MAX };
+/* 8192 nested directories with names of 255 bytes are 8 GiB of paths. */
+enum { SR_SET_BYTES_MAX = 256 << 20, SR_SET_BYTES_RESERVE = 64 << 20 };
+#define SR_NO_MARK SIZE_MAX
 
 /* Takes path and target (may be NULL). before or after NULL: not there. The kind follows from the
  * two. */
 void sr_set_add(struct sr_changeset *set, char *path, bool in_home,
                 const struct sr_entry_state *before, const struct sr_entry_state *after,
                 char *target);
-/* Returns the mark's number, for sr_set_same. */
+/* Returns the mark's number, for sr_set_same; SR_NO_MARK when there is no room. */
 size_t sr_set_mark(struct sr_changeset *set, const char *path, bool in_home,
                    enum sr_mark_kind kind);
 /* One more file that came back the same below that mark. */

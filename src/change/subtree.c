@@ -10,18 +10,27 @@
 #include <string.h>
 #include <sys/stat.h>
 
+enum { TODO_BYTES_MAX = 512 << 20 };
+
+static size_t item_bytes(const char *path, const char *lower)
+{
+    return strlen(path) + 1 + (lower ? strlen(lower) + 1 : 0);
+}
+
 int sr_todo_push(struct sr_todo *t, char *path, char *lower, unsigned flags, struct sr_error *err)
 {
-    if (sr_walk_depth(path) > SR_WALK_DEPTH_MAX) {
+    size_t bytes = item_bytes(path, lower);
+    if (sr_walk_depth(path) > SR_WALK_DEPTH_MAX || t->bytes + bytes > TODO_BYTES_MAX) {
         sr_error_set(err, "snapshot.too_large",
-                     "the tree is deeper than %d directories at %.100s...", SR_WALK_DEPTH_MAX,
-                     path);
+                     "the tree is deeper than %d directories, or too wide that deep, at %.100s...",
+                     SR_WALK_DEPTH_MAX, path);
         free(path);
         free(lower);
         return -1;
     }
     SR_GROW(t->v, t->n, t->cap);
     t->v[t->n++] = (struct sr_todo_item){ path, lower, flags };
+    t->bytes += bytes;
     return 0;
 }
 
@@ -30,6 +39,7 @@ bool sr_todo_pop(struct sr_todo *t, struct sr_todo_item *ret)
     if (t->n == 0)
         return false;
     *ret = t->v[--t->n];
+    t->bytes -= item_bytes(ret->path, ret->lower);
     return true;
 }
 
@@ -112,6 +122,18 @@ int sr_entry_tell(const struct sr_entry *e, const char *path, bool in_home,
     return 0;
 }
 
+/* By its birth: the change time of an older file moves with each edit, and such a file is lost all
+ * the same. The change time is in the stat that we have, and never before the birth. */
+bool sr_entry_born_after(int dirfd, const char *name, const struct stat *st, int64_t moment)
+{
+    struct statx sx;
+    if (!moment || (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec <= moment)
+        return false;
+    return statx(dirfd, name, AT_SYMLINK_NOFOLLOW, STATX_BTIME, &sx) == 0 &&
+           (sx.stx_mask & STATX_BTIME) &&
+           sx.stx_btime.tv_sec * 1000000000 + sx.stx_btime.tv_nsec > moment;
+}
+
 static int subtree_entry(const struct sr_subtree *s, int fd, const char *name,
                          const struct sr_todo_item *dir, struct sr_todo *todo,
                          struct sr_changeset *set, struct sr_error *err)
@@ -122,6 +144,8 @@ static int subtree_entry(const struct sr_subtree *s, int fd, const char *name,
             return 0;
         return sr_error_sys(err, "snapshot.read", "cannot look at %s/%s", dir->path, name);
     }
+    if (sr_entry_born_after(fd, name, &st, s->born_before))
+        return 0;
     cleanup_free char *to = sr_walk_join(dir->path, name);
     struct sr_entry e = {
         .before_fd = fd, .after_fd = fd, .name = name, .force = s->force, .content = s->digest

@@ -11,10 +11,13 @@ struct sr_subtree {
     int root_fd;
     const char *from, *to;
     bool in_home;
-    bool added;  /* else deleted */
-    bool digest; /* read contents */
-    bool force;  /* sr_walk_open */
+    bool added;          /* else deleted */
+    bool digest;         /* read contents */
+    bool force;          /* sr_walk_open */
+    int64_t born_before; /* what was made later is left out; 0: nothing is */
 };
+/* Was it made after that moment (CLOCK_REALTIME)? Not known counts as no, and so does 0. */
+bool sr_entry_born_after(int dirfd, const char *name, const struct stat *st, int64_t moment);
 SR_CHECK int sr_subtree_tell(const struct sr_subtree *s, struct sr_changeset *set,
                              struct sr_error *err);
 
@@ -25,6 +28,7 @@ struct sr_todo {
         unsigned flags;
     } * v;
     size_t n, cap;
+    size_t bytes; /* of paths: ten thousand directories at a depth of thousands are gigabytes */
 };
 #define cleanup_todo __attribute__((cleanup(sr_todo_clear)))
 /* Takes both. Code: snapshot.too_large when path is too deep. */

@@ -18,17 +18,24 @@ enum { CHUNK_MAX = 2048, DIRENTS_SIZE = 64 * 1024 };
 
 static const uint64_t beneath = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
 
-/* O_PATH needs no permission on the directory itself; the mode is then mended through the
- * descriptor's own name. */
+/* Gives the owner his permissions back, through the descriptor's own name: an O_PATH one does for
+ * that, and needs no permission on the directory itself. */
+static int mend(int fd)
+{
+    char self[64];
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return -1;
+    if ((st.st_mode & (S_IRUSR | S_IXUSR)) == (S_IRUSR | S_IXUSR))
+        return 0;
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    return chmod(self, (st.st_mode & 07777) | S_IRWXU);
+}
+
 static int open_forced(int dirfd, const char *path)
 {
     cleanup_fd int fd = sr_openat2(dirfd, path, O_PATH | O_DIRECTORY | O_NOFOLLOW, 0, beneath);
-    char self[64];
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return -1;
-    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
-    if (chmod(self, (st.st_mode & 07777) | S_IRWXU) < 0)
+    if (fd < 0 || mend(fd) < 0)
         return -1;
     return sr_openat2(dirfd, path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, beneath);
 }
@@ -74,14 +81,25 @@ static int open_chunks(int root_fd, const char *path, bool force)
     return steal_fd(&fd);
 }
 
+/* A directory that can be listed but not searched opens all the same, and then nothing in it does. */
+static int searchable(int fd, bool force)
+{
+    if (fd >= 0 && force && geteuid() != 0 && mend(fd) < 0)
+        sr_closep(&fd);
+    return fd;
+}
+
 int sr_walk_open(int root_fd, const char *path, bool force)
 {
+    /* the root too: "chmod 0 ." */
+    if (force && geteuid() != 0 && mend(root_fd) < 0)
+        return -1;
     if (*path == '\0')
         return openat(root_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int fd = open_chunks(root_fd, path, false);
     if (fd < 0 && errno == EACCES && force)
         fd = open_chunks(root_fd, path, true);
-    return fd;
+    return searchable(fd, force);
 }
 
 void sr_walk_cursor_clear(struct sr_walk_cursor *c)
@@ -97,7 +115,7 @@ int sr_walk_step(struct sr_walk_cursor *c, int root_fd, const char *path, bool f
     bool child =
         len && strncmp(path, c->path, len) == 0 && path[len] == '/' && !strchr(path + len + 1, '/');
     int fd =
-        child ? open_chunk(c->fd, path + len + 1, true, force) : sr_walk_open(root_fd, path, force);
+        child ? searchable(open_chunk(c->fd, path + len + 1, true, force), force) : sr_walk_open(root_fd, path, force);
     if (fd < 0)
         return -1;
     sr_walk_cursor_clear(c);

@@ -28,6 +28,19 @@ static char *set_by(const struct sr_plan_provenance *from)
     return sr_asprintf("%s, %s", from->layer, from->file);
 }
 
+/* Where one entry of a field comes from that layers add to. */
+static char *entry_set_by(const struct sr_plan *plan, const char *name, const char *entry)
+{
+    const char *const fields[] = { name, "env.pass_secret" };
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+        cleanup_free char *field = sr_asprintf("%s.%s", fields[i], entry);
+        const struct sr_plan_provenance *from = provenance_of(plan, field);
+        if (from)
+            return set_by(from);
+    }
+    return set_by(provenance_of(plan, name));
+}
+
 static void field(struct cli_page *p, const struct sr_plan *plan, const char *name,
                   const char *value)
 {
@@ -96,14 +109,19 @@ static void plan_tree(struct cli_page *p, const struct sr_plan *plan)
     field(p, plan, "tree.protect", protect);
     if (plan->git_common_dir)
         cli_line(p, CLI_PLAIN, "  %-16s %s (read-only)", "  git", plan->git_common_dir);
-    field(p, plan, "mounts", plan->n_mounts ? "" : "none");
+    if (plan->n_mounts)
+        cli_line(p, CLI_PLAIN, "  mounts");
+    else
+        field(p, plan, "mounts", "none");
     for (size_t i = 0; i < plan->n_mounts; i++) {
         const struct sr_mount *m = &plan->mounts[i];
-        cli_line(p, m->readonly ? CLI_PLAIN : CLI_WARN, "  %-16s %s -> %s (%s)", "", m->source,
+        cleanup_free char *who = entry_set_by(plan, "mounts", m->target);
+        cli_line(p, m->readonly ? CLI_PLAIN : CLI_WARN, "  %-16s %s -> %s (%s) [%s]", "", m->source,
                  m->target,
                  m->readonly ? "read-only"
                  : m->reason ? m->reason
-                             : "writable");
+                             : "writable",
+                 who);
     }
 }
 
@@ -121,6 +139,42 @@ static void plan_rules(struct cli_page *p, const struct sr_plan *plan)
     field(p, plan, "on_mismatch", sr_on_mismatch_name(plan->on_mismatch));
 }
 
+static void plan_env_builtin(struct cli_page *p, const struct sr_plan *plan, const char *name)
+{
+    cleanup_strv struct sr_strv names = { 0 };
+    for (size_t i = 0; i < plan->n_env; i++)
+        if (plan->env[i].source == SR_ENV_BUILTIN)
+            sr_strv_add(&names, plan->env[i].name);
+    cleanup_free char *text = words(&names);
+    cli_line(p, CLI_PLAIN, "  %-16s %s", name, text);
+}
+
+/* One line for the names of each layer, in the order of their first names. */
+static void plan_env_kind(struct cli_page *p, const struct sr_plan *plan, enum sr_env_source source,
+                          const char *name)
+{
+    cleanup_strv struct sr_strv layers = { 0 };
+    for (size_t i = 0; i < plan->n_env; i++) {
+        cleanup_free char *who =
+            plan->env[i].source == source ? entry_set_by(plan, name, plan->env[i].name) : NULL;
+        if (who && !sr_strv_has(&layers, who))
+            sr_strv_add(&layers, who);
+    }
+    for (size_t k = 0; k < layers.n; k++) {
+        cleanup_strv struct sr_strv names = { 0 };
+        for (size_t i = 0; i < plan->n_env; i++) {
+            cleanup_free char *who =
+                plan->env[i].source == source ? entry_set_by(plan, name, plan->env[i].name) : NULL;
+            if (who && strcmp(who, layers.v[k]) == 0)
+                sr_strv_add(&names, plan->env[i].name);
+        }
+        cleanup_free char *text = words(&names);
+        cli_line(p, CLI_PLAIN, "  %-16s %-34s [%s]", k ? "" : name, text, layers.v[k]);
+    }
+    if (!layers.n)
+        field(p, plan, name, "none");
+}
+
 static void plan_env(struct cli_page *p, const struct sr_plan *plan)
 {
     static const struct {
@@ -129,17 +183,11 @@ static void plan_env(struct cli_page *p, const struct sr_plan *plan)
     } kinds[] = { { SR_ENV_BUILTIN, "env (sandrun's)" },
                   { SR_ENV_SET, "env.set" },
                   { SR_ENV_PASS, "env.pass" } };
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
-        cleanup_strv struct sr_strv names = { 0 };
-        for (size_t i = 0; i < plan->n_env; i++)
-            if (plan->env[i].source == kinds[k].source)
-                sr_strv_add(&names, plan->env[i].name);
-        cleanup_free char *text = words(&names);
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         if (kinds[k].source == SR_ENV_BUILTIN)
-            cli_line(p, CLI_PLAIN, "  %-16s %s", kinds[k].name, text);
+            plan_env_builtin(p, plan, kinds[k].name);
         else
-            field(p, plan, kinds[k].name, text);
-    }
+            plan_env_kind(p, plan, kinds[k].source, kinds[k].name);
 }
 
 static void plan_policy(struct cli_page *p, const struct sr_plan *plan)

@@ -76,6 +76,7 @@ struct git_pack {
 /* One objects directory. */
 struct git_store {
     int fd;
+    char *path; /* absolute, as it was spelled: links and ".." are still in it */
     dev_t dev;
     ino_t ino;
     bool packs_listed;

@@ -41,13 +41,19 @@ static bool store_known(const struct sr_git *g, const struct stat *st)
     return false;
 }
 
-static int store_add(struct sr_git *g, int dirfd, const char *path, int depth,
+/* Where a name is seen from. */
+struct base {
+    int fd;
+    const char *path;
+};
+
+static int store_add(struct sr_git *g, struct base base, const char *path, int depth,
                      struct sr_error *err);
 
-static int alternates_read(struct sr_git *g, int fd, int depth, struct sr_error *err)
+static int alternates_read(struct sr_git *g, struct base base, int depth, struct sr_error *err)
 {
     cleanup_buf struct sr_buf text = SR_BUF(GIT_SMALL_FILE_MAX);
-    int rc = git_read_file(fd, "info/alternates", GIT_SMALL_FILE_MAX, &text, err);
+    int rc = git_read_file(base.fd, "info/alternates", GIT_SMALL_FILE_MAX, &text, err);
     if (rc <= 0)
         return rc;
     if (depth == GIT_ALTERNATE_DEPTH_MAX)
@@ -60,7 +66,7 @@ static int alternates_read(struct sr_git *g, int fd, int depth, struct sr_error 
         if (line[0] == '"')
             return sr_error_set(err, "git.unsupported",
                                 "objects/info/alternates holds a quoted name");
-        if (store_add(g, fd, line, depth + 1, err) < 0)
+        if (store_add(g, base, line, depth + 1, err) < 0)
             return -1;
     }
     return 0;
@@ -68,10 +74,11 @@ static int alternates_read(struct sr_git *g, int fd, int depth, struct sr_error 
 
 /* An alternate that is not there is left out, as git does: what it held is git.object_missing when
  * it is asked for. */
-static int store_add(struct sr_git *g, int dirfd, const char *path, int depth, struct sr_error *err)
+static int store_add(struct sr_git *g, struct base base, const char *path, int depth,
+                     struct sr_error *err)
 {
     struct stat st;
-    cleanup_fd int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_fd int fd = openat(base.fd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0 && depth && (errno == ENOENT || errno == ENOTDIR))
         return 0;
     if (fd < 0 || fstat(fd, &st) < 0)
@@ -84,8 +91,11 @@ static int store_add(struct sr_git *g, int dirfd, const char *path, int depth, s
                             "the repository borrows from more than %d object stores",
                             GIT_STORES_MAX - 1);
     SR_GROW(g->stores, g->n_stores, g->cap_stores);
-    g->stores[g->n_stores++] = (struct git_store){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino };
-    return alternates_read(g, steal_fd(&fd), depth, err);
+    char *full = sr_path_join(base.path, path);
+    struct base within = { fd, full };
+    g->stores[g->n_stores++] =
+        (struct git_store){ .fd = steal_fd(&fd), .path = full, .dev = st.st_dev, .ino = st.st_ino };
+    return alternates_read(g, within, depth, err);
 }
 
 /* At the first object only: a reader of HEAD alone opens no store. */
@@ -93,10 +103,19 @@ int git_stores_open(struct sr_git *g, struct sr_error *err)
 {
     if (g->n_stores)
         return 0;
-    if (store_add(g, g->common_fd, "objects", 0, err) < 0) {
+    if (store_add(g, (struct base){ g->common_fd, g->common_dir }, "objects", 0, err) < 0) {
         git_stores_close(g);
         return -1;
     }
+    return 0;
+}
+
+int sr_git_alternates(struct sr_git *g, struct sr_strv *ret, struct sr_error *err)
+{
+    if (git_stores_open(g, err) < 0)
+        return -1;
+    for (size_t i = 1; i < g->n_stores; i++)
+        sr_strv_add(ret, g->stores[i].path);
     return 0;
 }
 
@@ -105,6 +124,7 @@ void git_stores_close(struct sr_git *g)
     for (size_t i = 0; i < g->n_stores; i++) {
         git_packs_close(&g->stores[i]);
         sr_closep(&g->stores[i].fd);
+        free(g->stores[i].path);
     }
     free(g->stores);
     g->stores = NULL;

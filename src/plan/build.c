@@ -64,6 +64,28 @@ static void copy_binding(const struct sr_plan_request *req, struct sr_plan *p)
     p->on_mismatch = b->on_mismatch;
 }
 
+static void add_provenance(const struct sr_policy *policy, size_t file, char *field, struct sr_plan *p)
+{
+    p->provenance[p->n_provenance++] = (struct sr_plan_provenance){ .field = field,
+                                                                    .layer = sr_strdup(sr_layer_name(policy->files[file].layer)),
+                                                                    .file = sr_strdup(policy->files[file].path) };
+}
+
+/* Of a field that layers add to, its last layer says little: each entry has its own, as "env.set.PATH" or "mounts./opt/x". */
+static void copy_provenance(const struct sr_policy *policy, const struct sr_binding *b, struct sr_plan *p)
+{
+    p->provenance = sr_calloc(SR_FIELD_COUNT + b->n_entries, sizeof *p->provenance);
+    for (int f = 0; f < SR_FIELD_COUNT; f++) {
+        if (!(b->present >> f & 1) || b->set_by[f] >= policy->n_files)
+            continue;
+        const char *path = sr_field_path((enum sr_field)f);
+        add_provenance(policy, b->set_by[f], sr_strdup(path), p);
+        for (size_t i = 0; i < b->n_entries; i++)
+            if ((int)b->entries[i].field == f && b->entries[i].file < policy->n_files)
+                add_provenance(policy, b->entries[i].file, sr_asprintf("%s.%s", path, b->entries[i].name), p);
+    }
+}
+
 static void copy_policy(const struct sr_plan_request *req, struct sr_plan *p)
 {
     const struct sr_policy_loaded *l = req->loaded;
@@ -78,16 +100,7 @@ static void copy_policy(const struct sr_plan_request *req, struct sr_plan *p)
                                                                              .path = sr_strdup(f->path),
                                                                              .digest = sr_strdup(f->digest) };
     }
-    p->provenance = sr_calloc(SR_FIELD_COUNT, sizeof *p->provenance);
-    for (int f = 0; f < SR_FIELD_COUNT; f++) {
-        size_t file = req->binding->set_by[f];
-        if (!(req->binding->present >> f & 1) || file >= policy->n_files)
-            continue;
-        p->provenance[p->n_provenance++] =
-            (struct sr_plan_provenance){ .field = sr_strdup(sr_field_path((enum sr_field)f)),
-                                         .layer = sr_strdup(sr_layer_name(policy->files[file].layer)),
-                                         .file = sr_strdup(policy->files[file].path) };
-    }
+    copy_provenance(policy, req->binding, p);
 }
 
 /* The fingerprint is asked for without a pin too: the refusal prints the line to write. Not for images, which have their

@@ -25,6 +25,10 @@
 static const char *const venv_names[] = { ".venv", "venv", "env", ".virtualenv" };
 /* Directories of environments. */
 static const char *const nests[] = { ".tox", ".nox" };
+/* Environments that are not looked into, but may be links. */
+static const char *const linked_names[] = { ".tox",          ".nox",           "vendor",
+                                            "vendor/bundle", "__pypackages__", "bower_components",
+                                            "Pods",          "_opam" };
 
 void preflight_add(struct preflight *pf, struct sr_finding f)
 {
@@ -74,7 +78,7 @@ static bool is_venv(int fd, bool named_so)
 }
 
 /* An environment that is a link: looked at where it leads inside. */
-static int open_linked(struct preflight *pf, const char *name)
+int preflight_open_linked(struct preflight *pf, const char *name, const char *code)
 {
     cleanup_free char *path = sr_path_join(pf->plan->tree_target, name);
     cleanup_inside struct inside w;
@@ -85,7 +89,7 @@ static int open_linked(struct preflight *pf, const char *name)
     preflight_add(
         pf,
         (struct sr_finding){
-            .code = "env.mismatch.interpreter_missing",
+            .code = code,
             .path = sr_strdup(name),
             .expected = sr_strdup(w.chain),
             .found =
@@ -108,7 +112,7 @@ static int open_environment(struct preflight *pf, const char *name, bool named_s
     /* O_DIRECTORY with O_NOFOLLOW: a link is ENOTDIR, like any other non-directory (open(2)) */
     char target[2];
     if (fd < 0 && named_so && readlinkat(pf->tree_fd, name, target, sizeof target) >= 0)
-        return open_linked(pf, name);
+        return preflight_open_linked(pf, name, "env.mismatch.interpreter_missing");
     return fd;
 }
 
@@ -121,6 +125,20 @@ static void look_at(struct preflight *pf, const char *name, bool named_so, size_
         return;
     (*n)++;
     preflight_venv(pf, name, fd, named_so);
+}
+
+/* Those that are links and lead nowhere inside, so that the command would fail as if the code were
+ * wrong. What leads nowhere on the host either is how the tree is: such names have other uses too.
+ */
+static void look_at_links(struct preflight *pf)
+{
+    for (size_t i = 0; i < sizeof linked_names / sizeof *linked_names; i++) {
+        char target[2];
+        if (readlinkat(pf->tree_fd, linked_names[i], target, sizeof target) < 0 ||
+            faccessat(pf->tree_fd, linked_names[i], F_OK, 0) < 0)
+            continue;
+        cleanup_fd int fd = preflight_open_linked(pf, linked_names[i], "env.mismatch.incomplete");
+    }
 }
 
 static void look_into_nest(struct preflight *pf, const char *nest, size_t *n)
@@ -187,7 +205,9 @@ int sr_preflight(const struct sr_plan *plan, sr_interpreter_version *version, vo
     struct utsname host;
     pf.machine = uname(&host) == 0 ? elf_machine_from(host.machine) : 0;
     look_at_all(&pf, &names);
+    look_at_links(&pf);
     preflight_node(&pf);
+    preflight_git(&pf);
     *ret = pf.found;
     return 0;
 }

@@ -40,6 +40,10 @@ enum elf_libc preflight_libc(struct preflight *pf);
 void preflight_add(struct preflight *pf, struct sr_finding f);
 void preflight_drop(struct sr_finding *f);
 
+/* Where the link NAME of the tree leads inside, opened; -1, and a finding with this code, when that
+ * is not there. */
+int preflight_open_linked(struct preflight *pf, const char *name, const char *code);
+
 /* A Python environment while it is looked at. */
 struct venv {
     const char *name; /* relative to the tree, "." for the tree itself */
@@ -77,6 +81,7 @@ void preflight_libraries(struct preflight *pf, const char *name, int fd, const c
 /* The compiled programs of a Python environment's bin. */
 void preflight_programs(struct preflight *pf, const struct venv *v);
 void preflight_node(struct preflight *pf);
+void preflight_git(struct preflight *pf);
 /* pnpm's store, when the command is pnpm's: it clears a node_modules that was linked from another
  * store. */
 void preflight_pnpm(struct preflight *pf, int modules_fd);

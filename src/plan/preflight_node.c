@@ -83,12 +83,20 @@ static void look_into_scope(struct preflight *pf, int modules, const char *scope
     }
 }
 
+/* A link is common: one install shared by several working trees. */
+static int open_modules(struct preflight *pf)
+{
+    char target[2];
+    if (readlinkat(pf->tree_fd, "node_modules", target, sizeof target) >= 0)
+        return preflight_open_linked(pf, "node_modules", "env.mismatch.incomplete");
+    return openat(pf->tree_fd, "node_modules", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
 void preflight_node(struct preflight *pf)
 {
     cleanup_strv struct sr_strv names = { 0 };
     size_t left = PREFLIGHT_LIBRARY_ENTRIES;
-    cleanup_fd int fd =
-        openat(pf->tree_fd, "node_modules", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    cleanup_fd int fd = open_modules(pf);
     if (fd < 0 || !preflight_names(fd, ".", left, &names))
         return;
     if (is_empty(&names)) {

@@ -24,7 +24,7 @@ void sr_policy_loader_clear(struct sr_policy_loader *l);
  * none or it cannot be read. */
 const char *sr_policy_shipped(void *ctx, const char *name, size_t *ret_len);
 /* DIR's *.json in the order of their names, as the organisation's layer. No such directory: no such
- * layer. */
+ * layer. policy.unsafe: others than root and the caller could have written it. */
 SR_CHECK int sr_policy_load_directory(struct sr_policy_loader *l, const char *dir);
 
 #endif

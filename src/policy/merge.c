@@ -15,12 +15,40 @@ static bool has(const struct sr_binding *b, int f)
     return b->present & (UINT64_C(1) << f);
 }
 
+/* The i-th entry of a field whose entries have names; NULL: no more, or no such field. */
+static const char *entry_name(const struct sr_binding *b, int f, size_t i)
+{
+    if (f == SR_FIELD_MOUNTS)
+        return i < b->n_mounts ? b->mounts[i].target : NULL;
+    if (f == SR_FIELD_ENV_SET)
+        return i < b->n_env_set ? b->env_set[i].name : NULL;
+    if (f == SR_FIELD_ENV_PASS)
+        return i < b->env_pass.n ? b->env_pass.v[i] : NULL;
+    if (f == SR_FIELD_ENV_PASS_SECRET)
+        return i < b->n_pass_secret ? b->pass_secret[i].name : NULL;
+    return NULL;
+}
+
+static struct sr_entry_source *entry_at(struct sr_binding *b, int f, const char *name)
+{
+    for (size_t i = 0; i < b->n_entries; i++)
+        if ((int)b->entries[i].field == f && strcmp(b->entries[i].name, name) == 0)
+            return &b->entries[i];
+    b->entries = sr_reallocarray(b->entries, b->n_entries + 1, sizeof *b->entries);
+    b->entries[b->n_entries] =
+        (struct sr_entry_source){ .field = (enum sr_field)f, .name = sr_strdup(name) };
+    return &b->entries[b->n_entries++];
+}
+
 static void merge_field(struct sr_policy_declaration *dst, const struct sr_policy_declaration *src,
                         int f, uint16_t file)
 {
     sr_policy_fields[f].type->merge(&sr_policy_fields[f], &dst->b, &src->b);
     dst->b.present |= UINT64_C(1) << f;
     dst->b.set_by[f] = file;
+    const char *name;
+    for (size_t i = 0; (name = entry_name(&src->b, f, i)); i++)
+        entry_at(&dst->b, f, name)->file = file;
     dst->where[f] = src->where[f];
 }
 

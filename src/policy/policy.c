@@ -37,6 +37,9 @@ void sr_binding_clear(struct sr_binding *b)
     free(b->pass_secret);
     sr_strv_clear(&b->seccomp_allow);
     free(b->seccomp_reason);
+    for (size_t i = 0; i < b->n_entries; i++)
+        free(b->entries[i].name);
+    free(b->entries);
     *b = (struct sr_binding){ 0 };
 }
 

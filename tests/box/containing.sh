@@ -297,6 +297,35 @@ $PWD
 seen"
     absent new
 }
+# Objects borrowed from a repository outside the tree: refused by name, and what the refusal says to do works.
+borrowed() { # borrowed CLONE-OPTIONS...
+    project main
+    git clone -q "$@" main p || fail "git clone"
+    present p/.git/objects/info/alternates
+    sh_binding p Log 'git log --format=%s -1 --skip 1'
+    untouched "$PWD/p" run 121 run --tree p Log
+    verdict errored env.mismatch 121
+    is "code" "$(record 'preflight.findings.*.code')" env.mismatch.git_alternates
+    matches "the store" "$err" "$PWD/main/\.git/objects"
+    local mounts remedy
+    remedy=$(record preflight.findings.0.remedy)
+    mounts=$(grep -o '"mounts": .*' <<<"$remedy")
+    cp -a p q
+    sh_binding p Log 'git log --format=%s -1 --skip 1' "{$mounts}"
+    run 0 run --tree p Log
+    is "history inside" "$out" change
+    sh_binding p Write "touch '$PWD/main/.git/objects/x'" "{$mounts}"
+    sr run --tree p Write
+    isnt "writing into the store" "$rc" 0
+    absent main/.git/objects/x
+    (cd q && eval "$(grep -o 'git repack -a -d && rm "$([^)]*)"' <<<"$remedy")") || fail "git repack"
+    absent q/.git/objects/info/alternates
+    run 0 run --tree q Log
+    is "history inside" "$out" first
+}
+t "a17 git clone --shared: refused by name, and both ways out work" borrowed --shared
+t "a17 git clone --reference: likewise" borrowed --no-local --reference main
+
 t "a17 a path with spaces" odd_path 'with two spaces'
 t "a17 a path with commas" odd_path 'lower=a,upper=b'
 t "a17 a path with colons" odd_path 'a:b::c'

@@ -67,4 +67,18 @@ red_audit() {
     run 0 audit --tree p --staged --json
 }
 t "audit is red when a binding that executes is not contained" red_audit
+each_entry_by_its_layer() {
+    project p
+    sh_binding p Test 'true' '{"env": {"set": {"OWN": "1"}}}'
+    local page
+    page=$("$SANDRUN" plan --tree p Test) || fail "plan"
+    matches "the repository's own" "$page" '^ +(env\.set)? +OWN +\[repository, sandrun\.json\]$'
+    lacks "and no other's with it" "$(grep -E '\[repository' <<<"$page")" 'OWN .*[A-Z]+ |[A-Z]+ OWN'
+    matches "the floor's" "$page" '^ +(env\.set)? +[A-Z_ ]+ +\[floor\]$'
+    run 0 plan --tree p --json Test
+    is "JSON" "$($PY -c 'import json,sys; d={e["field"]: e["layer"] for e in json.load(open(sys.argv[1]))["plan"]["policy"]["provenance"]}
+print(d["env.set.OWN"], sorted({v for k, v in d.items() if k.startswith("env.set.") and k != "env.set.OWN"}))' "$work/stdout")" "repository ['floor']"
+}
+t "plan names the layer of each variable, not the last one's for all" each_entry_by_its_layer
+
 summary

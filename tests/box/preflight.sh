@@ -76,6 +76,30 @@ t "a27 a program for another libc" broken libc '\.venv/bin/prog' 'elf .venv/bin/
 t "a27 a native node module for another machine" broken arch 'node_modules' \
     'mkdir -p node_modules/x/build/Release && echo "{}" >node_modules/x/package.json && elf node_modules/x/build/Release/x.node 8 /lib/ld.so.1'
 
+# Links out of the tree: installs that several working trees share.
+linked() { # linked NAME CODE
+    project p
+    mkdir -p "shared/left-pad" "p/$(dirname "$1")"
+    echo 'module.exports = 1' >shared/left-pad/index.js
+    echo "/$1" >p/.gitignore
+    ln -s "$PWD/shared" "p/$1"
+    sh_binding p Use "cat '$1/left-pad/index.js'"
+    untouched "$PWD/p" run 121 run --tree p Use
+    verdict errored env.mismatch 121
+    is "one finding" "$(record 'preflight.findings.*.path')" "$1"
+    is "code" "$(record preflight.findings.0.code)" "$2"
+    matches "both sides" "$(record preflight.findings.0.expected) $(record preflight.findings.0.found)" " -> .*shared no .*shared"
+    run 121 check --tree p Use
+    # what the remedy says is what helps
+    local mounts
+    mounts=$(record preflight.findings.0.remedy | grep -o '"mounts": .*')
+    sh_binding p Use "cat '$1/left-pad/index.js'" "{$mounts}"
+    run 0 run --tree p Use
+    is "output" "$out" "module.exports = 1"
+}
+t "a27 node_modules that is a link out of the tree" linked node_modules env.mismatch.incomplete
+t "a27 vendor/bundle that is a link out of the tree" linked vendor/bundle env.mismatch.incomplete
+
 report() {
     with_venv
     sed -i "s/^version.*/version = $minor.99/" p/.venv/pyvenv.cfg

@@ -25,6 +25,29 @@ repaired() { # repaired CLASS PATTERN-OF-PATH
     matches "stderr names the environment" "$err" "$2"
 }
 
+harmless() { # harmless SCRIPT
+    with_environment p
+    sh_binding p Work "$1"
+    untouched "$PWD/p" run 0 run --staged --tree p Work
+    verdict passed command.success 0
+    is "repairs" "$(record changes.repairs)" "[]"
+}
+paths_of() { # paths_of KIND: of the newest record's changes
+    $PY - "$(newest_record)" "$1" <<'PY'
+import json, sys
+def walk(v):
+    if isinstance(v, dict):
+        if v.get('kind') == sys.argv[2] and 'path' in v:
+            print(v['path'])
+        for c in v.values():
+            walk(c)
+    elif isinstance(v, list):
+        for c in v:
+            walk(c)
+walk(json.load(open(sys.argv[1]))['changes'])
+PY
+}
+
 # The shape of a repair, always with exit 0: what the exit says must not matter.
 repair() { # repair CLASS PATH-PATTERN SCRIPT
     with_environment p
@@ -46,6 +69,74 @@ t "a20 node_modules made anew" repair 'env\.created' 'node_modules' 'mkdir -p no
 t "a21 one package added to site-packages" repair 'env\.changed' '\.venv' \
     'cd .venv/lib/python3*/site-packages && mkdir newpkg && echo x=1 >newpkg/__init__.py'
 t "a21 one file of a package removed" repair 'env\.(changed|deleted)' '\.venv' 'rm .venv/lib/python3*/site-packages/installed/more.py'
+
+# However much else changed, what happened to an environment is told. Floods of each kind: names that moved, directories
+# made, directories with marks.
+flooded() { # flooded PREPARE CLASS PATH-PATTERN SCRIPT
+    with_environment p
+    mkdir -p p/node_modules/bar && echo '{}' >p/node_modules/bar/package.json
+    printf 'd/\nnode_modules/\n' >>p/.gitignore
+    $PY -c "$1" || fail "preparing"
+    sh_binding p Fix "$4" '{"limits": {"wall": "120s", "files": 600000, "memory": "6GiB", "disk": "4GiB"}}'
+    SR_TIMEOUT=150 run 121 run --staged --tree p Fix
+    repaired "$2" "$3"
+}
+t "a20 an environment gutted while a hundred thousand directories are renamed" flooded \
+    'import os
+for i in range(100100): os.makedirs(f"p/d/{i}"); open(f"p/d/{i}/f", "w").close()' \
+    'env\.(deleted|changed)' '\.venv' 'mv d zz; rm -rf .venv/lib .venv/bin'
+t "a20 environments gutted while directories are made without end" flooded '' 'env\.(deleted|changed)' 'node_modules|\.venv' \
+    'python3 -c "import os
+for i in range(134000): os.makedirs(f\"zz/{i}/e\")"; rm -rf .venv/lib node_modules/bar'
+# In a tree that is an overlay made by root the command can write user.overlay.* itself; by an ordinary user it cannot.
+t "a20 an environment rebuilt behind marks of the command's own making" flooded '' 'env\.(rebuilt|changed)' '\.venv' \
+    'python3 -c "import os
+for i in range(66000):
+    os.mkdir(f\"m{i}\")
+    try: os.setxattr(f\"m{i}\", \"user.overlay.opaque\", b\"y\")
+    except OSError: pass"; cp -a .venv /tmp/v; rm -rf .venv; cp -a /tmp/v .venv'
+invented() {
+    with_environment p
+    mkdir p/d && touch p/d/1 p/d/2 p/d/3
+    commit p
+    sh_binding p Work 'python3 -c "import os
+for d in \".venv\", \".venv/lib\", \"d\":
+    for name, value in (\"opaque\", b\"y\"), (\"redirect\", b\"/.git\"), (\"whiteout\", b\"y\"):
+        try: os.setxattr(d, \"user.overlay.\" + name, value)
+        except OSError: pass"'
+    untouched "$PWD/p" run 0 run --staged --tree p Work
+    verdict passed command.success 0
+    is "repairs" "$(record changes.repairs)" "[]"
+    is "deleted" "$(paths_of deleted)" ""
+}
+t "a21 overlay marks that the command writes invent no losses" invented
+
+# What an installer leaves where things are loaded from is a repair, wherever that is.
+t "a21 a module that is bytecode alone" repair 'env\.changed' '\.venv' 'cd .venv/lib/python3*/site-packages && echo x >evil.pyc'
+t "a20 an environment made in the cache of another" repair 'env\.created' '\.venv/\.mypy_cache/v' \
+    'mkdir -p .venv/.mypy_cache && python3 -m venv --without-pip .venv/.mypy_cache/v'
+t "a20 packages installed for the user" repair 'env\.created' '\.local/lib/python3' \
+    'd=$(python3 -m site --user-site); mkdir -p "$d/x" && echo y=1 >"$d/x/__init__.py"'
+t "a20 gems installed for the user" repair 'env\.created' '\.local/share/gem' 'mkdir -p ~/.local/share/gem/ruby/3.1.0/gems/x && echo y >~/.local/share/gem/ruby/3.1.0/gems/x/x.rb'
+t "a20 eggs fetched into the tree" repair 'env\.created' '\.eggs' 'mkdir -p .eggs/x.egg && echo y=1 >.eggs/x.egg/x.py'
+
+# Directories that shut out their owner, wherever the run could make them.
+t "a24 the tree without permissions" harmless 'touch new; chmod 0 .'
+t "a24 HOME without permissions" harmless 'mkdir -p ~/d; touch ~/d/f; chmod 0 ~/d ~'
+t "a24 directories that can be listed and not searched" harmless 'mkdir -p x/y ~/x/y; touch x/y/f ~/x/y/f; chmod 0 x/y; chmod 444 x; chmod 444 ~/x'
+shut_and_told() {
+    with_environment p
+    mkdir p/d && touch p/d/1
+    commit p
+    sh_binding p Work 'echo x >d/new; mkdir e; touch e/f; chmod 0 d e'
+    untouched "$PWD/p" run 0 run --staged --tree p Work
+    matches "what lies in them" "$(paths_of added | tr '\n' ' ')" 'd/new .*e/f'
+    is "mode of d" "$(paths_of mode)" d
+    matches "the modes as the command left them" "$(record changes)" '"mode":"040000"'
+    lacks "modes that the reading made" "$(record changes)" '"mode":"040700"'
+}
+t "a24 directories without permissions are read and told as they were left" shut_and_told
+t "a20 an environment gutted and shut" repair 'env\.(deleted|changed)' '\.venv' 'rm -rf .venv/lib; chmod 0 .venv .'
 
 reported_not_judged() {
     with_environment p
@@ -75,13 +166,6 @@ second_finds_it() {
 }
 t "a19 the second check finds the environment as it was installed" second_finds_it
 
-harmless() { # harmless SCRIPT
-    with_environment p
-    sh_binding p Work "$1"
-    untouched "$PWD/p" run 0 run --staged --tree p Work
-    verdict passed command.success 0
-    is "repairs" "$(record changes.repairs)" "[]"
-}
 t "a21 bytecode in the environment and beside the sources" harmless \
     'python3 -m compileall -q .venv test_it.py && ls __pycache__ >/dev/null'
 t "a21 tool caches and a build log" harmless \
@@ -90,21 +174,6 @@ t "a21 touched times" harmless 'find . -path ./.git -prune -o ! -type l -exec to
 t "a21 git refreshes its index" harmless 'touch README test_it.py; GIT_OPTIONAL_LOCKS=1 git status >/dev/null'
 t "a21 modes changed and changed back" harmless 'chmod 700 .venv/pyvenv.cfg && chmod 644 .venv/pyvenv.cfg'
 
-paths_of() { # paths_of KIND: of the newest record's changes
-    $PY - "$(newest_record)" "$1" <<'PY'
-import json, sys
-def walk(v):
-    if isinstance(v, dict):
-        if v.get('kind') == sys.argv[2] and 'path' in v:
-            print(v['path'])
-        for c in v.values():
-            walk(c)
-    elif isinstance(v, list):
-        for c in v:
-            walk(c)
-walk(json.load(open(sys.argv[1]))['changes'])
-PY
-}
 
 listed_one_by_one() {
     project p
@@ -185,6 +254,24 @@ PY
     chmod 755 p/ro
 }
 t "a24 pipes, sockets, sparse files, hardlinks, read-only directories, loops, depth: finished and cleaned" odd_entries
+
+linked_environment() {
+    project p
+    /usr/bin/python3 -m venv --without-pip p/envs/dev
+    printf '/envs/\n/.venv\n' >p/.gitignore
+    ln -s envs/dev p/.venv
+    commit p
+    sh_binding p Remove 'rm .venv'
+    sh_binding p Lead 'ln -sfn /opt/other .venv'
+    sh_binding p Use '.venv/bin/python3 -c "print(1)"'
+    untouched "$PWD/p" run 121 run --tree p Remove
+    verdict errored env.repaired 121
+    is "repair" "$(record changes.repairs.0.class) $(record changes.repairs.0.path)" "env.deleted .venv"
+    untouched "$PWD/p" run 121 run --tree p Lead
+    is "repair" "$(record changes.repairs.0.class) $(record changes.repairs.0.path)" "env.replaced .venv"
+    run 0 run --tree p Use
+}
+t "a20 an environment that is a link: removed or led elsewhere is a repair" linked_environment
 
 host_edits() {
     project p

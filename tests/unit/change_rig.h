@@ -22,6 +22,8 @@
 struct rig {
     char dir[64];
     int root_fd, lower_fd, upper_fd;
+    bool userxattr;
+    int64_t started_ns; /* 0: not asked */
     struct sr_changeset set;
     struct sr_error err;
 };
@@ -55,6 +57,7 @@ __attribute__((unused)) static struct rig rig_make(const char *tree_script)
 /* Mounts with the options, runs the script in the merged tree, unmounts. */
 __attribute__((unused)) static void rig_run(struct rig *r, const char *options, const char *script)
 {
+    r->userxattr = strstr(options, "userxattr") != NULL;
     cleanup_free char *o = sr_asprintf("lowerdir=%s/lower,upperdir=%s/upper,workdir=%s/work%s%s",
                                        r->dir, r->dir, r->dir, *options ? "," : "", options);
     cleanup_free char *merged = sr_asprintf("%s/merged", r->dir);
@@ -65,8 +68,8 @@ __attribute__((unused)) static void rig_run(struct rig *r, const char *options, 
 
 __attribute__((unused)) static void rig_read(struct rig *r)
 {
-    cr_assert_eq(sr_overlay_read(r->lower_fd, r->upper_fd, &r->set, &r->err), 0, "%s %s",
-                 r->err.code, r->err.text);
+    cr_assert_eq(sr_overlay_read(r->lower_fd, r->upper_fd, r->userxattr, r->started_ns, &r->set, &r->err), 0,
+                 "%s %s", r->err.code, r->err.text);
 }
 
 __attribute__((unused)) static void rig_classify(struct rig *r)

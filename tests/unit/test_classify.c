@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Classes and repairs: the truth about the tree, case by case, over real overlays and over
  * manifests. */
+#include "change/set.h"
 #include "change_rig.h"
 
 /* A tree as developers have it: sources under no git, a venv, node_modules, a tox environment. */
@@ -199,6 +200,47 @@ static const struct {
       "node_modules/a/i.js",
       "echo 'storeDir: /two' > node_modules/.modules.yaml",
       "env.replaced:node_modules:node_modules" },
+    /* environments that are links: removed, led elsewhere, made into something of the command's own
+     */
+    { "ln -s /opt/e .venv", "rm .venv", "env.deleted:.venv:venv" },
+    { "ln -s /opt/e .venv", "ln -sfn /opt/f .venv", "env.replaced:.venv:venv" },
+    { "ln -s /opt/e .venv", "rm .venv; mkdir .venv; echo 'home = /x' > .venv/pyvenv.cfg",
+      "env.replaced:.venv:venv" },
+    { "ln -s /opt/e .venv", "rm .venv; mkdir .venv", "env.replaced:.venv:venv" },
+    { "ln -s /opt/e .venv", "rm .venv; echo x > .venv", "env.replaced:.venv:venv" },
+    { "ln -s /opt/e .venv", "mv .venv old", "env.deleted:.venv:venv" },
+    { "ln -s /opt/e .venv", "rm .venv; ln -s /opt/e .venv", "" },
+    { "mkdir -p a/b; ln -s /opt/e a/b/node_modules", "rm a/b/node_modules",
+      "env.deleted:a/b/node_modules:node_modules" },
+    { "mkdir a; ln -s /opt/e a/node_modules", "rm -r a",
+      "env.deleted:a/node_modules:node_modules" },
+    { "mkdir vendor .tox; ln -s /opt/e vendor/bundle; ln -s /opt/f .tox/py",
+      "ln -sfn x vendor/bundle; rm .tox/py",
+      "env.deleted:.tox/py:tox env.replaced:vendor/bundle:bundler" },
+    { "ln -s /opt/e .tox", "rm .tox", "env.deleted:.tox:tox" },
+    /* and what only looks like one */
+    { "ln -s settings env; ln -s x target; ln -s x .tox-old", "rm env target .tox-old", "" },
+    { "echo x > node_modules", "rm node_modules", "" },
+    /* a module may be bytecode alone; beside its source it is a cache */
+    { "mkdir v; touch v/pyvenv.cfg v/a.py", "echo x > v/evil.pyc", "env.changed:v:venv" },
+    { "mkdir v; touch v/pyvenv.cfg v/a.pyc", "echo x > v/a.pyc", "env.changed:v:venv" },
+    { "mkdir v; touch v/pyvenv.cfg v/a.pyo", "rm v/a.pyo", "env.changed:v:venv" },
+    { "mkdir v; touch v/pyvenv.cfg v/a.py v/b.py v/b.pyc", "echo x > v/a.pyc; rm v/b.pyc", "" },
+    { "mkdir v; touch v/pyvenv.cfg v/a.py v/a.pyc", "rm v/a.py; echo x > v/a.pyc",
+      "env.changed:v:venv" },
+    /* made where a tool's cache would lie */
+    { "mkdir .venv; touch .venv/pyvenv.cfg .venv/a", "mkdir -p .venv/.mypy_cache/v/bin; touch .venv/.mypy_cache/v/pyvenv.cfg",
+      "env.created:.venv/.mypy_cache/v:venv" },
+    { "mkdir -p node_modules/a; touch node_modules/a/i.js",
+      "mkdir -p node_modules/.cache/v; touch node_modules/.cache/v/pyvenv.cfg",
+      "env.created:node_modules/.cache/v:venv" },
+    { "mkdir -p node_modules/a; touch node_modules/a/i.js",
+      "mkdir -p node_modules/.cache/node_modules/x; touch node_modules/.cache/node_modules/x/i.js",
+      "env.created:node_modules/.cache/node_modules:node_modules" },
+    { "mkdir -p node_modules/a; touch node_modules/a/i.js",
+      "mkdir -p node_modules/.cache/babel; touch node_modules/.cache/babel/i.json", "" },
+    { "true", "mkdir -p __pycache__/v; touch __pycache__/v/pyvenv.cfg", "env.created:__pycache__/v:venv" },
+    { "mkdir .eggs; touch .eggs/README.txt", "mkdir .eggs/x.egg; touch .eggs/x.egg/i.py", "env.created:.eggs:eggs" },
     /* names that sort between a directory and what is below it */
     { "mkdir -p v v-x; touch v/pyvenv.cfg v-x/pyvenv.cfg; echo 1 > v/f; echo 1 > v-x/f; echo 1 > "
       "v.y",
@@ -242,6 +284,56 @@ Test(classify, a20_an_environment_in_home)
     rig_down(&r);
 }
 
+/* Whatever fills the list, environments are told; and what is lost is said. */
+Test(classify, a20_a_flood_hides_no_environment)
+{
+    struct sr_entry_state file = { .mode = 0100644 };
+    struct rig r = rig_make("mkdir -p .venv/bin; touch .venv/pyvenv.cfg; echo x > .venv/bin/python");
+    for (size_t i = 0; i < SR_CHANGES_MAX + 10; i++)
+        sr_set_add(&r.set, sr_asprintf("f%zu", i), false, NULL, &file, NULL);
+    cr_assert(r.set.overflow);
+    cr_assert_eq(r.set.n, SR_CHANGES_MAX);
+    sr_set_add(&r.set, sr_strdup(".venv/bin/python"), false, &file, NULL, NULL);
+    sr_set_add(&r.set, sr_strdup(".venv/pyvenv.cfg"), false, &file, NULL, NULL);
+    rig_classify(&r);
+    cleanup_free char *got = repairs_text(&r.set);
+    cr_assert_str_eq(got, "env.deleted:.venv:venv");
+    cr_assert_eq(r.set.total, SR_CHANGES_MAX + 12);
+    rig_down(&r);
+}
+
+Test(classify, what_has_no_room_is_an_overflow_and_never_silent)
+{
+    struct sr_changeset set = { 0 };
+    struct sr_entry_state file = { .mode = 0100644 };
+    char *path = sr_calloc(1, 1 << 20);
+    memset(path, 'a', (1 << 20) - 1);
+    size_t n = SR_SET_BYTES_MAX >> 20;
+    for (size_t i = 0; i < n; i++)
+        sr_set_add(&set, sr_strdup(path), false, NULL, &file, NULL);
+    cr_assert_not(set.overflow);
+    sr_set_add(&set, sr_strdup(path), false, NULL, &file, NULL);
+    cr_assert(set.overflow);
+    cr_assert_eq(set.n, n);
+    sr_changeset_clear(&set);
+    for (size_t i = 0; i < SR_MARKS_MAX; i++)
+        cr_assert_eq(sr_set_mark(&set, "d", false, SR_MARK_ANEW), i);
+    cr_assert_not(set.overflow);
+    cr_assert_eq(sr_set_mark(&set, "d", false, SR_MARK_ANEW), SR_NO_MARK);
+    cr_assert(set.overflow);
+    sr_changeset_clear(&set);
+    free(path);
+}
+
+Test(classify, more_repairs_than_a_record_holds_are_an_overflow)
+{
+    struct rig r = rig_case("true", "", "python3 -c \"import os\nfor i in range(4100):\n "
+                            "os.makedirs('%d/node_modules/x' % i); open('%d/node_modules/x/i.js' % i, 'w')\"");
+    cr_assert_eq(r.set.n_repairs, SR_REPAIRS_MAX);
+    cr_assert(r.set.overflow);
+    rig_down(&r);
+}
+
 static const struct {
     const char *command, *path;
     enum sr_change_class want;
@@ -251,6 +343,8 @@ static const struct {
     { "rm src/tracked.py", "src/tracked.py", SR_CLASS_SOURCE_TRACKED },
     { "echo lock > poetry.lock", "poetry.lock", SR_CLASS_SOURCE_TRACKED },
     { "mkdir __pycache__; echo x > __pycache__/a.pyc", "__pycache__/a.pyc", SR_CLASS_CACHE },
+    { "echo x > a.pyc", "a.pyc", SR_CLASS_SOURCE_UNTRACKED },
+    { "echo x > src/tracked.pyc", "src/tracked.pyc", SR_CLASS_CACHE },
     { "echo x > .git/hooks/pre-commit", ".git/hooks/pre-commit", SR_CLASS_GIT_INTERNAL },
     { "mkdir -p sub/.git; echo x > sub/.git/config", "sub/.git/config", SR_CLASS_GIT_INTERNAL },
     { "echo x > .git/config", ".git/config", SR_CLASS_GIT_INTERNAL },

@@ -29,6 +29,12 @@ static const struct {
     { "mkdir deps", "deps", NULL },
     { "mkdir -p s/_build; touch s/mix.exs", "s/_build", "mix" },
     { "mkdir -p .yarn/cache", ".yarn/cache", "yarn-cache" },
+    { "mkdir .eggs", ".eggs", "eggs" },
+    { "mkdir -p x/lib/python3.11/site-packages", "x/lib/python3.11/site-packages", "python" },
+    { "mkdir -p x/gems x/specifications", "x/gems", "gem" },
+    { "mkdir -p x/gems", "x/gems", NULL },
+    { "mkdir .gem", ".gem", NULL },
+    { "mkdir -p go/bin", "go/bin", NULL },
     { "mkdir .pytest_cache", ".pytest_cache", NULL },
     { "mkdir .venv", ".venv", NULL },
     { "mkdir -p .venv/lib/python3.11", ".venv", NULL },
@@ -52,6 +58,70 @@ Test(environments, every_row_by_its_sign)
     }
 }
 
+/* Where installers put what is then loaded, below a home; and where they only fetch. */
+static const struct {
+    const char *path, *kind;
+} home_kinds[] = {
+    { ".local/lib/python3.11/site-packages", "python" },
+    { ".gem", "gem" },
+    { ".local/share/gem", "gem" },
+    { ".bundle/ruby", "bundler" },
+    { ".bundle/plugin", "bundler" },
+    { ".bundle/cache", NULL },
+    { ".npm/_npx", "npx" },
+    { ".npm/_cacache", NULL },
+    { ".local/share/pnpm", "pnpm" },
+    { ".pnpm-store", NULL },
+    { ".config/yarn/global", "yarn-global" },
+    { ".bun/bin", "bun" },
+    { ".bun/install/cache", NULL },
+    { ".cargo/bin", "cargo-install" },
+    { ".cargo/registry", NULL },
+    { ".rustup/toolchains", "rustup" },
+    { "go/bin", "go-install" },
+    { "go/pkg", NULL },
+    { "perl5", "perl" },
+    { "R/x86_64-pc-linux-gnu-library", "R" },
+    { ".luarocks", "luarocks" },
+    { ".julia/packages", "packages" },
+    { ".nimble/pkgs2", "packages" },
+    { ".dotnet/tools", "dotnet-tools" },
+    { ".mix/archives", "mix" },
+    { ".pyenv/versions", "toolchain" },
+    { ".nvm/versions", "toolchain" },
+    { ".m2/repository", NULL },
+    { ".cache/pip", NULL },
+};
+
+static bool nothing(void *context, const char *path)
+{
+    (void)context;
+    (void)path;
+    return false;
+}
+
+Test(environments, homes_of_installers)
+{
+    for (size_t i = 0; i < sizeof home_kinds / sizeof *home_kinds; i++) {
+        const struct sr_environment *e =
+            sr_environment_match(home_kinds[i].path, true, nothing, NULL);
+        cr_assert_str_eq(e ? e->kind : "", home_kinds[i].kind ? home_kinds[i].kind : "", "%s",
+                         home_kinds[i].path);
+        e = sr_environment_match(home_kinds[i].path, false, nothing, NULL);
+        cr_assert(!e || !e->home, "%s in a tree", home_kinds[i].path);
+    }
+}
+
+Test(environments, named_by_words_alone)
+{
+    cr_assert(sr_environment_named("a/.venv/lib/x"));
+    cr_assert(sr_environment_named("a/node_modules/x/y"));
+    cr_assert(sr_environment_named("any/pyvenv.cfg"));
+    cr_assert(sr_environment_named(".tox/py311/bin/x"));
+    cr_assert_not(sr_environment_named("src/main.c"));
+    cr_assert_not(sr_environment_named("a/b/c"));
+}
+
 static bool venv_there(void *context, const char *path)
 {
     (void)context;
@@ -66,6 +136,8 @@ static const struct {
     { ".venv", "lib/python3.11/site-packages/a/b.py", false },
     { ".venv", "bin/python", false },
     { ".venv", "pyvenv.cfg", false },
+    { ".venv", "lib/python3.11/site-packages/evil.pyc", false },
+    { ".venv", "lib/python3.11/site-packages/a/evil.pyo", false },
     { "node_modules", ".cache/babel/x.json", true },
     { "node_modules", "a/node_modules/.cache/x", true },
     { "node_modules", "a/index.js", false },
@@ -77,7 +149,7 @@ static const struct {
 Test(environments, a21_what_may_be_written)
 {
     for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
-        const struct sr_environment *e = sr_environment_match(writes[i].root, venv_there, NULL);
+        const struct sr_environment *e = sr_environment_match(writes[i].root, false, venv_there, NULL);
         cr_assert_not_null(e, "%s", writes[i].root);
         cr_assert_eq(sr_environment_harmless(e, writes[i].below), writes[i].harmless, "%s %s",
                      writes[i].root, writes[i].below);
@@ -92,7 +164,7 @@ static bool matches(const char *pattern, const char *path)
 
 Test(environments, patterns)
 {
-    cr_assert(matches("*.pyc", "a/b/c.pyc"));
+    cr_assert(matches("*.nbi", "a/b/c.nbi"));
     cr_assert(matches("__pycache__", "a/__pycache__/x"));
     cr_assert_not(matches("__pycache__", "a/__pycache__x/x"));
     cr_assert(matches("node_modules/.cache", "a/node_modules/.cache/x/y"));

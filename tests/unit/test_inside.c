@@ -99,8 +99,16 @@ Test(inside, a27_forty_links_are_followed_and_not_one_more)
         snprintf(target, sizeof target, "%u", i - 1);
         pf_link(path, target);
     }
+    /* A mount anywhere on the system makes the kernel start a walk again, and it counts the links
+     * of the first attempt too: forty may fail now and then, forty-one never succeed. */
     struct stat st;
-    cr_assert(stat(pf_path("tree/40"), &st) == 0 && stat(pf_path("tree/41"), &st) < 0,
+    int forty = -1;
+    for (unsigned tries = 0; forty < 0 && tries < 1000; tries++) {
+        forty = stat(pf_path("tree/40"), &st);
+        if (forty < 0)
+            usleep(1000);
+    }
+    cr_assert(forty == 0 && stat(pf_path("tree/41"), &st) < 0,
               "the kernel draws the line elsewhere");
     there(pf_path("tree/40"), pf_path("tree/0"), NULL);
     cleanup_inside struct inside w;

@@ -280,6 +280,52 @@ Test(policy, every_field_knows_which_file_set_it)
     sr_policy_clear(&p);
 }
 
+static const char *entry_by(const struct sr_policy *p, const struct sr_binding *b, enum sr_field f,
+                            const char *name)
+{
+    const char *ret = "nobody";
+    for (size_t i = 0; i < b->n_entries; i++) {
+        if (b->entries[i].field != f || strcmp(b->entries[i].name, name) != 0)
+            continue;
+        cr_expect_str_eq(ret, "nobody", "%s is said twice", name);
+        ret = p->files[b->entries[i].file].path;
+    }
+    return ret;
+}
+
+/* The last file that added to a field did not set what others put there. */
+Test(policy, every_entry_knows_which_file_set_it)
+{
+    struct sr_policy p = { 0 };
+    accept(
+        "{\"version\":1,\"defaults\":{\"env\":{\"set\":{\"A\":\"1\",\"B\":\"1\"},\"pass\":[\"P\"]},"
+        "\"mounts\":[{\"source\":\"/opt/a\"},{\"source\":\"/opt/b\"}]}}",
+        "{\"version\":1,\"defaults\":{\"env\":{\"set\":{\"D\":\"0\"}}},"
+        "\"bindings\":{\"Test\":{\"command\":[\"x\"],\"env\":{\"set\":{\"B\":\"2\",\"C\":\"3\"},"
+        "\"pass\":[\"Q\"],\"pass_secret\":{\"S_TOKEN\":\"it is needed\"}},"
+        "\"mounts\":[{\"source\":\"/opt/c\",\"target\":\"/opt/b\"}]}}}",
+        NULL, &p);
+    const struct sr_binding *b = binding(&p, "Test");
+    static const struct {
+        enum sr_field field;
+        const char *name, *file;
+    } want[] = {
+        { SR_FIELD_ENV_SET, "A", "org.json" },
+        { SR_FIELD_ENV_SET, "B", "sandrun.json" },
+        { SR_FIELD_ENV_SET, "C", "sandrun.json" },
+        { SR_FIELD_ENV_SET, "D", "sandrun.json" },
+        { SR_FIELD_ENV_PASS, "P", "org.json" },
+        { SR_FIELD_ENV_PASS, "Q", "sandrun.json" },
+        { SR_FIELD_MOUNTS, "/opt/a", "org.json" },
+        { SR_FIELD_MOUNTS, "/opt/b", "sandrun.json" },
+        { SR_FIELD_ENV_PASS_SECRET, "S_TOKEN", "sandrun.json" },
+    };
+    for (size_t i = 0; i < sizeof want / sizeof *want; i++)
+        cr_expect_str_eq(entry_by(&p, b, want[i].field, want[i].name), want[i].file, "%s",
+                         want[i].name);
+    sr_policy_clear(&p);
+}
+
 Test(policy, lists_that_append_add_and_the_rest_replaces)
 {
     struct sr_policy p = { 0 };

@@ -119,6 +119,8 @@ Test(policy_load, what_cannot_be_read_is_never_skipped)
     cr_assert(unlink(file) == 0);
     put(tree, "sandrun.json", WALL("3m"));
     cr_assert(symlink("/nonexistent", link) == 0);
+    refused(&(struct sr_policy_request){ 0 }, "policy.unsafe");
+    cr_assert(unlink(link) == 0 && mkfifo(link, 0644) == 0);
     refused(&(struct sr_policy_request){ 0 }, "policy.unreadable");
     cr_assert(unlink(link) == 0);
     put(org, "10-a.json", "{");
@@ -213,4 +215,52 @@ Test(policy_load, a04_a_commit_without_a_policy_is_missing_one)
     commit();
     put(tree, "sandrun.json", WALL("3m"));
     refused(&(struct sr_policy_request){ .staged = true, .ref = "HEAD" }, "policy.missing");
+}
+
+static void org_refused(const char *names, const char *says)
+{
+    struct sr_policy_request req = { .tree = tree };
+    struct sr_policy_loaded p;
+    struct sr_error err = { 0 };
+    cr_assert_eq(load(&req, &p, &err), -1, "%s", says);
+    cr_expect_str_eq(err.code, "policy.unsafe", "%s: %s", err.code, err.text);
+    cr_expect_not_null(strstr(err.text, names), "%s", err.text);
+    cr_expect_not_null(strstr(err.hint, says), "%s", err.hint);
+}
+
+Test(policy_load, an_organisations_policy_that_others_can_write_is_not_taken)
+{
+    cleanup_free char *file = sr_asprintf("%s/a.json", org), *other = sr_asprintf("%s/o", root);
+    struct sr_policy_request req = { .tree = tree };
+    struct sr_policy_loaded p;
+    struct sr_error err = { 0 };
+    put(tree, "sandrun.json", WALL("1s"));
+    put(org, "a.json", WALL("2s"));
+    static const mode_t modes[] = { 0664, 0646, 0622, 0666 };
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        cr_assert_eq(chmod(file, modes[i]), 0);
+        org_refused(file, "chmod go-w");
+    }
+    cr_assert_eq(chmod(file, 0644), 0);
+    cr_assert_eq(chown(file, 1001, 0), 0, "needs root");
+    org_refused(file, "chown root");
+    cr_assert_eq(chown(file, 0, 0), 0);
+    /* who can write a directory can replace what is in it, or take a lock out of it */
+    const char *const dirs[] = { org, root };
+    for (size_t i = 0; i < 2; i++) {
+        cr_assert_eq(chmod(dirs[i], 0775), 0);
+        org_refused(dirs[i], "chmod go-w");
+        cr_assert_eq(chmod(dirs[i], 0755), 0);
+        cr_assert_eq(chown(dirs[i], 1001, 0), 0);
+        org_refused(dirs[i], "chown root");
+        cr_assert_eq(chown(dirs[i], 0, 0), 0);
+    }
+    cr_assert_eq(load(&req, &p, &err), 0, "%s", err.text);
+    sr_policy_loaded_clear(&p);
+    cr_assert(rename(file, other) == 0 && symlink(other, file) == 0);
+    org_refused(file, "in its place");
+    cr_assert(unlink(file) == 0 && chmod(org, 0777) == 0);
+    org_refused(org, "chmod go-w");
+    cr_assert(rmdir(org) == 0 && symlink(tree, org) == 0);
+    org_refused(org, "in its place");
 }

@@ -190,6 +190,49 @@ Test(preflight_native, a27_a_foreign_library_among_fitting_ones_is_data)
 
 /* ---- node_modules ---- */
 
+Test(preflight_native, a27_environments_that_are_links_out_of_the_tree)
+{
+    static const char *const names[] = { "node_modules",    ".tox",          ".nox",
+                                         "vendor",          "vendor/bundle", "__pypackages__",
+                                         "bower_components" };
+    pf_text("shared/x/index.js", 0644, "x");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cleanup_free char *link = sr_asprintf("tree/%s", names[i]);
+        pf_link(link, pf_path("shared"));
+        pf_run(NULL, NULL);
+        const struct sr_finding *f = pf_expect_one("env.mismatch.incomplete", names[i]);
+        cr_expect_not_null(strstr(f->expected, " -> "), "%s", f->expected);
+        cr_expect_not_null(strstr(f->found, pf_path("shared")), "%s", f->found);
+        cr_expect_not_null(strstr(f->remedy, "\"mounts\""), "%s", f->remedy);
+        pf_remove(link);
+        /* a link within the tree is as good as what it leads to */
+        pf_text("tree/inside/x/index.js", 0644, "x");
+        pf_link(link, pf_path("tree/inside"));
+        pf_run(NULL, NULL);
+        pf_expect_none();
+        pf_remove(link);
+        pf_remove("tree/inside");
+        /* its parent, made for it */
+        rmdir(pf_path("tree/vendor"));
+    }
+    pf_link("tree/vendor", "not/checked/out");
+    pf_run(NULL, NULL);
+    pf_expect_none();
+    pf_link("tree/node_modules", pf_path("shared"));
+    pf_mount(pf_path("shared"), pf_path("shared"));
+    pf_run(NULL, NULL);
+    pf_expect_none();
+}
+
+Test(preflight_native, a27_packages_behind_a_link_are_judged_too)
+{
+    cr_assert_eq(mkdir(pf_path("tree/installed"), 0755), 0);
+    pf_link("tree/node_modules", "installed");
+    pf_text("tree/package.json", 0644, "{\"dependencies\": {\"x\": \"1\"}}\n");
+    pf_run(NULL, NULL);
+    pf_expect_one("env.mismatch.incomplete", "node_modules");
+}
+
 Test(preflight_native, a27_an_emptied_node_modules)
 {
     cr_assert_eq(mkdir(pf_path("tree/node_modules"), 0755), 0);
@@ -351,4 +394,62 @@ Test(preflight_native, a27_links_out_of_the_environment_are_not_read_through)
     pf_link(packages, pf_path("outside"));
     run_as(pf_system_version());
     pf_expect_none();
+}
+
+/* ---- borrowed objects ---- */
+
+static void repository(const char *path, const char *alternates)
+{
+    static const char *const files[] = { "HEAD", "config", "refs/heads/x", "objects/pack/x" };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        cleanup_free char *file = sr_asprintf("%s/%s", path, files[i]);
+        pf_text(file, 0644, "%s", i ? "" : "ref: refs/heads/main\n");
+    }
+    cleanup_free char *list = sr_asprintf("%s/objects/info/alternates", path);
+    pf_text(list, 0644, "%s", alternates);
+}
+
+/* git would read it on this host, and a hostile tree can name any repository so. */
+Test(preflight_native, a09_a27_borrowed_objects_that_are_not_visible)
+{
+    const char *store = pf_path("main/.git/objects");
+    cleanup_free char *absolute = sr_asprintf("%s\n", store),
+                      *mounts = sr_asprintf("\"source\":\"%s\"", store);
+    const char *const spellings[] = { absolute, "../../../main/.git/objects\n",
+                                      "# x\n../../../main/.git/objects", "\"/quoted\"\n" };
+    repository("main/.git", "");
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+        repository("tree/.git", spellings[i]);
+        pf_run(NULL, NULL);
+        pf_expect_one("env.mismatch.git_alternates", ".git/objects/info/alternates");
+    }
+    repository("tree/.git", absolute);
+    pf_run(NULL, NULL);
+    const struct sr_finding *f = pf_find("env.mismatch.git_alternates");
+    cr_assert_not_null(f);
+    cr_expect_not_null(strstr(f->expected, store), "%s", f->expected);
+    cr_expect_not_null(strstr(f->remedy, "git repack -a -d"), "%s", f->remedy);
+    cr_expect_not_null(strstr(f->remedy, mounts), "%s", f->remedy);
+    /* the second hop counts too */
+    cleanup_free char *first = sr_asprintf("%s\n", pf_path("middle/objects"));
+    pf_text("middle/objects/info/alternates", 0644, "%s", absolute);
+    pf_mount(pf_path("middle"), pf_path("middle"));
+    repository("tree/.git", first);
+    pf_run(NULL, NULL);
+    pf_expect_one("env.mismatch.git_alternates", ".git/objects/info/alternates");
+    pf_mount(store, store);
+    pf_run(NULL, NULL);
+    pf_expect_none();
+}
+
+Test(preflight_native, a27_borrowed_objects_that_are_visible_or_nowhere)
+{
+    static const char *const spellings[] = { "/sandrun/not/there\n", "../../inner/objects\n", "",
+                                             "#\n" };
+    pf_text("tree/inner/objects/pack/x", 0644, "x");
+    for (size_t i = 0; i < sizeof spellings / sizeof *spellings; i++) {
+        repository("tree/.git", spellings[i]);
+        pf_run(NULL, NULL);
+        pf_expect_none();
+    }
 }

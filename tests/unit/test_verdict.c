@@ -125,6 +125,27 @@ Test(verdict, a18_a_repair_is_never_passed_and_never_failed)
     }
 }
 
+Test(verdict, a18_lost_evidence_is_never_passed_and_never_failed)
+{
+    struct sr_repair repair = { .cls = SR_CLASS_ENV_DELETED };
+    for (size_t i = 0; i < ROWS; i++) {
+        struct sr_changeset changes = { .total = 1, .overflow = true };
+        for (int policy = SR_ON_REPAIR_FAIL; policy <= SR_ON_REPAIR_REPORT; policy++) {
+            struct sr_verdict v = judge(i, &changes, policy);
+            if (table[i].repair_wins)
+                expect(&v, "errored", "changes.overflow", false, SR_EXIT_SANDBOX, i);
+            else
+                expect(&v, table[i].status, table[i].reason, table[i].decided, table[i].exit, i);
+        }
+        /* what was seen of a repair is certain, and says more */
+        changes.repairs = &repair;
+        changes.n_repairs = 1;
+        struct sr_verdict v = judge(i, &changes, SR_ON_REPAIR_FAIL);
+        if (table[i].repair_wins)
+            expect(&v, "errored", "env.repaired", false, SR_EXIT_ENV, i);
+    }
+}
+
 Test(verdict, a21_changes_without_a_repair_change_nothing)
 {
     struct sr_change change = { .cls = SR_CLASS_CACHE };

@@ -223,6 +223,7 @@ int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, 
         done = native_mountinfo(&n.mountinfo, &n.host_mounts, err);
     if (done == 0)
         done = native_identity_find(plan, &n.id, err);
+    ret->userxattr = !n.id.privileged;
     if (done == 0)
         done = native_run_limited(&n, io, ret, native_child, err);
     sr_closep(&n.id.userns_fd);
