@@ -369,6 +369,7 @@ void sr_run(const struct sr_run_request *req, struct sr_run_result *ret)
     void (*child_before)(int) = signal(SIGCHLD, SIG_DFL); /* ignored by the caller, it would reap our children for us */
     void (*size_before)(int) = signal(SIGXFSZ, SIG_IGN); /* a caller's ulimit -f: writing then fails, and is told */
     sigprocmask(SIG_BLOCK, &blocked, &before);
+    mode_t mask_before = umask(077); /* the caller's may shut even the owner out of what the run makes */
     *ret = (struct sr_run_result){ 0 };
     struct pipeline p = {
         .req = req,
@@ -382,6 +383,7 @@ void sr_run(const struct sr_run_request *req, struct sr_run_result *ret)
     record(&p);
     pipeline_clear(&p);
     signal(SIGPIPE, pipe_before);
+    umask(mask_before);
     signal(SIGXFSZ, size_before);
     signal(SIGCHLD, child_before);
     sigprocmask(SIG_SETMASK, &before, NULL);

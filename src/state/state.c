@@ -91,6 +91,12 @@ static int open_below(const struct sr_state *s, const char *name, struct sr_erro
     return open_private(s->root_fd, name, shown, err);
 }
 
+static void restore_umask(const mode_t *mask)
+{
+    umask(*mask);
+}
+#define cleanup_umask __attribute__((cleanup(restore_umask)))
+
 int sr_state_open(struct sr_state *ret, struct sr_error *err)
 {
     cleanup_state struct sr_state s = { .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1 };
@@ -101,6 +107,8 @@ int sr_state_open(struct sr_state *ret, struct sr_error *err)
         return sr_error_hint(err, "set XDG_STATE_HOME to a directory you own and can write to");
     }
     s.root = sr_path_join(base, "sandrun");
+    /* a caller's umask such as 0177 would make directories that their own owner cannot enter */
+    cleanup_umask __attribute__((unused)) mode_t caller = umask(077);
     if ((s.root_fd = open_root(s.root, err)) < 0 || (s.runs_fd = open_below(&s, "runs", err)) < 0 ||
         (s.live_fd = open_below(&s, "live", err)) < 0 || (s.cache_fd = open_below(&s, "cache", err)) < 0)
         return -1;
