@@ -67,6 +67,8 @@ const struct cli_reason_row cli_reason_rows[] = {
     { "log", "the command's output could not be kept", NULL },
     { "file", "a file could not be read or written", NULL },
     { "keep", "what was to be kept could not be brought back to the tree", NULL },
+    { "changes", "the command changed more than can be judged",
+      "make the command write fewer files" },
     { "snapshot", "the tree could not be read", NULL },
     { "run", "sandrun failed", NULL },
     { "plan", "the tree or a path of the plan cannot be used", NULL },

@@ -90,11 +90,19 @@ Test(cli_verdict, a18_a_repair_says_its_kind_once_and_counts_one_file_as_one)
     cr_assert_null(strstr(text, "more:"), "%s", text);
 }
 
+Test(cli_verdict, a_run_that_changed_too_much_did_run)
+{
+    struct sr_run_result r = result(SR_STATUS_ERRORED, "changes.overflow", 125, "{}");
+    cleanup_free char *text = block(&r);
+    cr_assert_not_null(strstr(text, "the command changed more than can be judged"), "%s", text);
+}
+
 /* "sandrun failed" is for what sandrun did wrong, not for a revision that a person misspelt. */
 Test(cli_verdict, an_error_is_called_by_whose_it_is)
 {
     static const char *const other[] = { "git.ref_missing", "record.schema", "repro.record", "engine.broken",
-                                         "log.no_space", "file.write", "value.size", "json.syntax" };
+                                         "log.no_space", "file.write", "value.size", "json.syntax",
+                                         "changes.overflow" };
     for (size_t i = 0; i < sizeof other / sizeof *other; i++) {
         struct sr_run_result r = result(SR_STATUS_ERRORED, other[i], 125, "{}");
         cleanup_free char *text = block(&r);
