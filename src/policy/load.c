@@ -130,6 +130,20 @@ static int no_commit(struct sr_policy_loader *l, const struct sr_error *inner)
     return -1;
 }
 
+/*
+ * TREE/.git itself, or one outside of the tree (a linked worktree, a submodule). A link or a gitfile that leads to another place in
+ * the tree leads to a repository with commits of the model's own.
+ */
+static bool is_repository_of(const struct sr_git *git, const char *tree)
+{
+    cleanup_free char *own = sr_path_join(tree, ".git");
+    const char *dirs[] = { sr_git_dir(git), sr_git_common_dir(git) };
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+        if (sr_path_below(dirs[i], tree) && strcmp(dirs[i], own) != 0)
+            return false;
+    return true;
+}
+
 static int load_commit(struct sr_policy_loader *l, struct sr_policy_loaded *ret)
 {
     struct sr_error inner = { 0 };
@@ -140,6 +154,9 @@ static int load_commit(struct sr_policy_loader *l, struct sr_policy_loaded *ret)
     if (sr_git_open(l->req->tree, &git, &inner) < 0 ||
         sr_git_resolve(git, l->req->ref, commit, &inner) < 0)
         return no_commit(l, &inner);
+    if (l->req->staged && !is_repository_of(git, l->req->tree))
+        return no_source(l->err, "the repository that .git leads to lies in the tree itself, where "
+                                 "whoever wrote the tree could have made it");
     if (sr_git_blob(git, commit, POLICY_NAME, SR_POLICY_FILE_MAX, &text, &inner) < 0) {
         if (strcmp(inner.code, "git.object_missing") == 0) {
             missing(l->err, path);

@@ -279,4 +279,20 @@ foreign_docs() {
     matches "code" "$err" 'policy\.invalid\.unknown_key'
 }
 t "a05 a tree, a policy, a key that is not there: 125, named with file, line and column" foreign_docs
+
+forged() { # forged HOW: a repository of the model's own in the tree, with a policy of its own
+    project p
+    sh_binding p Run 'echo reviewed'
+    run 0 run --tree p --staged Run
+    mv p/.git kept
+    git init -q p/x && sed 's/reviewed/FORGED/' p/sandrun.json >p/x/sandrun.json && commit p/x
+    mv p/x/.git p/x.git
+    if [ "$1" = link ]; then ln -s x.git p/.git; else echo "gitdir: x.git" >p/.git; fi
+    cp p/x/sandrun.json p/sandrun.json
+    run 120 run --tree p --staged Run
+    is "nothing ran" "$out" ""
+    matches "code" "$err" 'policy\.untrusted'
+}
+t "a04 a link to a repository that the model made is no source of a policy" forged link
+t "a04 a gitfile to a repository that the model made is no source of a policy" forged file
 summary
