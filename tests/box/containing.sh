@@ -461,9 +461,10 @@ surroundings() { # what a caller may have set before
     $PY -c 'import os, signal, sys
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 os.execv(sys.argv[1], sys.argv[1:])' "$SANDRUN" run --tree p Ok >"$work/stdout" 2>"$work/stderr" || fail "SIGCHLD ignored: $(cat "$work/stderr")"
+    ! is_root || chrt -f 10 "$SANDRUN" run --tree p Ok >"$work/stdout" 2>"$work/stderr" || fail "a real-time caller: $(cat "$work/stderr")"
     (ulimit -f 1 && "$SANDRUN" run --tree p Ok >/dev/null 2>"$work/stderr")
     is "with ulimit -f" $? 125
     matches "says why" "$(cat "$work/stderr")" 'File too large'
 }
-t "a05 SIGCHLD ignored, a small ulimit -f: answered, never a death by signal" surroundings
+t "a05 SIGCHLD ignored, a real-time caller, a small ulimit -f: answered, never a death by signal" surroundings
 summary

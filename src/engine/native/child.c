@@ -197,7 +197,7 @@ void native_child(struct native *n)
     setsid();
     umask(0); /* the modes of the new root are the ones that are asked for */
     /* the limits hold from here on, and no path leads out of the groups: the namespace's root is the groups themselves */
-    if (sr_cgroup_enter(&n->cg, sr_cgroup_clone_fd(&n->cg)) < 0)
+    if (sr_limits_reset_scheduling() < 0 || sr_cgroup_enter(&n->cg, sr_cgroup_clone_fd(&n->cg)) < 0)
         sr_error_sys(&m.err, "engine.unavailable.cgroup", "cannot enter the cgroups of the run");
     else if (native_cgroup_namespace() < 0)
         sr_error_sys(&m.err, "engine.unavailable.cgroup_namespace", "cannot create a cgroup namespace");

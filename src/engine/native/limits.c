@@ -4,6 +4,7 @@
 
 #include "base/text.h"
 
+#include <sched.h>
 #include <sys/resource.h>
 
 static const char *const holder_names[SR_BY_COUNT] = {
@@ -36,6 +37,12 @@ static int rlimit_set(int resource, uint64_t soft, uint64_t hard)
  * nofile: programs that close every possible descriptor hang for minutes below a limit of a
  * thousand million, and select(2) breaks above 1024; what needs more raises its own soft limit.
  */
+int sr_limits_reset_scheduling(void)
+{
+    const struct sched_param none = { 0 };
+    return sched_getscheduler(0) == SCHED_OTHER ? 0 : sched_setscheduler(0, SCHED_OTHER, &none);
+}
+
 int sr_limits_set_rlimits(const struct sr_cgroup *cg, const struct sr_limits *limits)
 {
     const struct {

@@ -87,6 +87,11 @@ void sr_cgroup_kill(const struct sr_cgroup *cg);
 /* Repeating is a no-op. What cannot be removed is "left" in the inventory, with why. */
 void sr_cgroup_destroy(struct sr_cgroup *cg, struct sr_run_dir *run);
 
+/*
+ * In the child, before sr_cgroup_enter: the ordinary scheduling class. A caller's real-time one would let a check hold a processor
+ * against everybody, and the v1 cpu controller takes no real-time task into a new group. 0 or -1 with errno.
+ */
+int sr_limits_reset_scheduling(void);
 /* In the child: rlimits. 0 or -1 with errno. */
 int sr_limits_set_rlimits(const struct sr_cgroup *cg, const struct sr_limits *limits);
 /*

@@ -58,7 +58,7 @@ static void host_view_clear(struct sr_plan_env *env, size_t n)
 _Noreturn static void plain_child(struct native *n)
 {
     struct native_msg m = { .type = MSG_FAILED };
-    if (sr_cgroup_enter(&n->cg, sr_cgroup_clone_fd(&n->cg)) < 0 || sr_limits_set_rlimits(&n->cg, &n->plan->limits) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) {
+    if (sr_limits_reset_scheduling() < 0 || sr_cgroup_enter(&n->cg, sr_cgroup_clone_fd(&n->cg)) < 0 || sr_limits_set_rlimits(&n->cg, &n->plan->limits) < 0 || prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0) {
         sr_error_sys(&m.err, "engine.broken", "cannot set the resource limits of the command");
         native_send(n->sock, &m, NULL, 0);
         _exit(127);
