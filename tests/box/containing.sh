@@ -432,6 +432,20 @@ PYTHON
 }
 ! is_root || t "a09 a10 sockets, FIFOs and private files of services below /usr/local and /opt" host_service
 
+# A file of the listed parts of /etc that the host keeps to itself; in a mount namespace of its own, so that the host has nothing of it.
+shut_file() {
+    project p
+    binding p Read '["cat", "/etc/timezone"]'
+    cp /etc/timezone shut && chmod 600 shut
+    run 0 run --tree p Read
+    # shellcheck disable=SC2016
+    in_mounts 'mount --bind "$0/shut" /etc/timezone && "$1" run --tree "$0/p" Read' "$PWD" >"$work/stdout" 2>"$work/stderr"
+    rc=$?
+    is "exit (stderr: $(cat "$work/stderr"))" "$rc" 1
+    matches "refused" "$(cat "$work/stderr")" 'Permission denied'
+}
+! is_root || t "a09 a file of /etc that the host keeps to itself stays shut" shut_file
+
 chosen_source() { # a mount's source that the model chooses: in the tree, or a link there
     project p
     mkdir p/data && echo seen >p/data/file

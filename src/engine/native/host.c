@@ -122,7 +122,8 @@ static int add_path(struct native *n, const struct sr_host_path *p, struct sr_er
         return copy_link(n, p->path, err);
     if (!S_ISDIR(st.st_mode) && !S_ISREG(st.st_mode))
         return sr_error_set(err, "engine.unavailable.rootfs", "%s is neither a file, a directory nor a link", p->path);
-    if (S_ISREG(st.st_mode) && st.st_size <= SMALL_MAX) {
+    /* what is not for everybody is bound, and stays as shut inside as it is here: a copy by root would open it */
+    if (S_ISREG(st.st_mode) && st.st_size <= SMALL_MAX && (st.st_mode & S_IROTH)) {
         int copied = copy_small(n, p->path, err);
         if (copied != 0)
             return copied < 0 ? -1 : 0;
