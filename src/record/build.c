@@ -250,6 +250,13 @@ static void add_detail(cJSON *root, const struct sr_record_facts *f)
     sr_json_add(root, "reason_detail", detail);
 }
 
+static cJSON *changes(const struct sr_record_facts *f)
+{
+    cJSON *c = sr_changeset_json(f->changes);
+    sr_json_add(c, "kept", sr_kept_list_json(f->kept)); /* what came back to the tree, and what was refused and why */
+    return c;
+}
+
 cJSON *sr_record_build(const struct sr_record_facts *f)
 {
     cJSON *root = sr_json_object(), *attribution = sr_json_object();
@@ -269,7 +276,7 @@ cJSON *sr_record_build(const struct sr_record_facts *f)
     add_enforced(root, f);
     add_timing(root, f);
     add_usage(root, f->outcome);
-    sr_json_add(root, "changes", f->changes ? sr_changeset_json(f->changes) : null());
+    sr_json_add(root, "changes", f->changes ? changes(f) : null());
     sr_json_add_string(attribution, "mode", "off");
     sr_json_add(root, "attribution", attribution);
     add_output(root, f->outcome);

@@ -347,10 +347,14 @@ t "a26 nothing appears in the host tree when the supervisor is killed, at many m
 
 kept_paths() {
     project p
-    sh_binding p Work 'echo "<xml/>" >junit.xml; echo other >other' '{"tree": {"writes": "keep", "keep": ["junit.xml"]}}'
+    sh_binding p Work 'echo "<xml/>" >junit.xml; echo other >other; ln -s /etc/passwd link' '{"tree": {"writes": "keep", "keep": ["junit.xml", "link"]}}'
     run 0 run --staged --tree p Work
     is "what was to be kept" "$(cat p/junit.xml)" "<xml/>"
     absent p/other
+    absent p/link
+    is "what came back, and what did not" "$(record 'changes.kept.*.path' | tr '\n' ' ')" "junit.xml link "
+    isnt "why the link did not" "$(record changes.kept.1.refused)" ""
+    is "the link was refused" "$(record changes.kept.1.kept)" false
     sh_binding p None 'echo x >new 2>/dev/null && echo WRITTEN; exit 0' '{"tree": {"writes": "none"}}'
     untouched "$PWD/p" run 0 run --staged --tree p None
     is "output" "$out" ""
