@@ -145,14 +145,15 @@ _Noreturn void native_execute(struct native *n)
     if (!n->plain) {
         struct native_msg seen = { .type = MSG_OBSERVED };
         native_verify(n, &seen);
-        native_send(n->sock, &seen, NULL, 0);
-        if (!all_held(&seen))
-            _exit(127); /* the supervisor has the list and turns it into the refusal */
+        /* the supervisor turns what does not hold into the refusal; what it cannot be told has not been verified */
+        if (native_send(n->sock, &seen, NULL, 0) < 0 || !all_held(&seen))
+            _exit(127);
     }
     char **env = environment(n->plan);
     struct native_msg started = { .type = MSG_STARTED };
     /* sent before exec: once it succeeds nothing of ours is left to tell it. MSG_NOT_STARTED takes it back */
-    native_send(n->sock, &started, NULL, 0);
+    if (native_send(n->sock, &started, NULL, 0) < 0)
+        _exit(127); /* nobody would watch the clock */
     search(n->plan, env, &m);
     give_up(n, &m);
 }

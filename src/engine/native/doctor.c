@@ -252,6 +252,9 @@ const char *sr_probe_answer_name(enum sr_probe_answer a)
 int sr_doctor_run(struct sr_state *state, struct sr_doctor *ret, struct sr_error *err)
 {
     _Static_assert(SR_PROBE_WORKS == 0, "rows start as working");
+    if (native_steps() != sizeof steps / sizeof *steps)
+        return sr_error_set(err, "doctor.steps", "the doctor knows %zu steps of the set-up, and the engine has %zu",
+                            sizeof steps / sizeof *steps, native_steps());
     struct sr_doctor d = { 0 };
     struct exam x = { .state = state, .d = &d, .outcome = { .lower_fd = -1, .upper_fd = -1, .home_fd = -1 } };
     int done = examine(&x, err);

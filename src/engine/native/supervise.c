@@ -195,6 +195,11 @@ static void on_message(struct loop *l)
         on_observed(l, &m);
         break;
     case MSG_STARTED:
+        if (!l->s->n->plain && l->s->outcome->n_observed != native_controls()) {
+            struct sr_error err = { 0 };
+            sr_error_set(&err, "engine.unheld.unverified", "the command was about to start without its sandbox having been verified");
+            fail(l, &err);
+        }
         l->started = l->last_output = m.when_ns;
         l->s->outcome->started = true;
         break;
