@@ -55,7 +55,8 @@ static void say(struct sr_verdict *v, enum sr_status status, const char *reason,
 {
     *v = (struct sr_verdict){ .status = status,
                               .decided = status == SR_STATUS_PASSED || status == SR_STATUS_FAILED,
-                              .exit = code };
+                              .exit = code,
+                              .own_exit = code };
     snprintf(v->reason, sizeof v->reason, "%s", reason);
 }
 
@@ -84,6 +85,20 @@ void sr_verdict_mismatch(struct sr_verdict *ret)
     say(ret, SR_STATUS_ERRORED, "env.mismatch", SR_EXIT_ENV);
 }
 
+/*
+ * A caller who sees one of sandrun's own numbers must be able to believe it, so none of them comes from a command. 124, 126 and 127
+ * stay: timeout(1) and every shell give them the meaning they have here, and a command that is such a program says the same thing.
+ */
+static const int own_numbers[] = { SR_EXIT_BLOCKED, SR_EXIT_ENV, SR_EXIT_LIMIT, SR_EXIT_SANDBOX };
+
+static void say_exit(struct sr_verdict *v, enum sr_status status, const char *reason, int code)
+{
+    say(v, status, reason, code);
+    for (size_t i = 0; i < sizeof own_numbers / sizeof *own_numbers; i++)
+        if (code == own_numbers[i])
+            v->exit = SR_EXIT_FAILED;
+}
+
 void sr_verdict_of_run(const struct sr_plan *plan, const struct sr_outcome *o, const struct sr_changeset *changes, struct sr_verdict *ret)
 {
     if ((unsigned)o->end >= SR_END_COUNT) {
@@ -97,7 +112,7 @@ void sr_verdict_of_run(const struct sr_plan *plan, const struct sr_outcome *o, c
     else if (!r->before_repair && changes && changes->overflow) /* no repair seen is not the same as none */
         say(ret, SR_STATUS_ERRORED, "changes.overflow", SR_EXIT_SANDBOX);
     else if (r->from == FROM_CODE)
-        say(ret, o->code == 0 ? SR_STATUS_PASSED : r->status, o->code == 0 ? "command.success" : r->reason, o->code);
+        say_exit(ret, o->code == 0 ? SR_STATUS_PASSED : r->status, o->code == 0 ? "command.success" : r->reason, o->code);
     else
         say(ret, r->status, r->reason, r->exit + (r->from == FROM_SIGNAL ? o->code : 0));
 }

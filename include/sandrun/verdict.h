@@ -22,13 +22,15 @@ enum {
     SR_EXIT_NOT_FOUND = 127,
     SR_EXIT_SIGNAL = 128,
     SR_EXIT_USAGE = 125, /* bad command line: sandrun failed, nothing is known about the code */
+    SR_EXIT_FAILED = 1,  /* a command's own 120, 121, 122 or 125, which say something else here */
 };
 
 struct sr_verdict {
     enum sr_status status;
     char reason[SR_ERROR_CODE_MAX]; /* "command.exit", "env.repaired", "limit.wall", ... */
     bool decided;
-    int exit;
+    int exit;     /* what sandrun exits with */
+    int own_exit; /* of command.exit: what the command exited with; else as exit */
 };
 
 /* Each from its own facts; sr_verdict_of_run applies the order: interrupted, not executed, limits, repair, exit. */

@@ -9,6 +9,9 @@ const struct cli_status_row cli_status_rows[] = {
     { "0", "passed", "yes", "the command succeeded and the environment is as it was" },
     { "the command's own", "failed", "yes",
       "the command said no, and the environment is as it was" },
+    { "1", "failed", "yes",
+      "the same of a command that itself exits 120, 121, 122 or 125: its own number stands in the record "
+      "(`reason_detail.end.code`) and on the summary line" },
     { "128+n", "failed", "yes", "the command was killed by signal n, by itself or from inside" },
     { "120", "blocked", "no", "a control refused; nothing ran" },
     { "121", "errored", "no",

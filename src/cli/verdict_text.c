@@ -48,6 +48,8 @@ static char *headline_ending(const struct sr_run_result *r)
         return sr_asprintf(": %s", cli_reason(v->reason)->text);
     if (strcmp(v->reason, "command.signal") == 0)
         return sr_asprintf(": killed by signal %d", v->exit - SR_EXIT_SIGNAL);
+    if (v->own_exit != v->exit)
+        return sr_asprintf(": exit %d, given as %d", v->own_exit, v->exit);
     return sr_asprintf(": exit %d", v->exit);
 }
 

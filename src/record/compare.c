@@ -18,10 +18,11 @@ enum { LINES_MAX = 200, VALUE_MAX = 200 };
  *   policy.request, paths of policy files: a repetition names the commit where the first run said HEAD; the digests count.
  *   tree.*.index: git rewrites its index when it looks; the commit counts.
  *   changes.list: compared below, as a set; position says nothing where a path carries a time.
- *   reason_detail, details of controls: sentences; the code beside them counts.
+ *   sentences of reason_detail, details of controls: the code beside them counts, and so does the command's own exit code, which
+ *   the exit need not be.
  */
 static const char *const ignored[] = {
-    "id", "timing", "usage", "output", "cleanup", "attribution", "reason_detail",
+    "id", "timing", "usage", "output", "cleanup", "attribution", "reason_detail.message", "reason_detail.end.detail",
     "plan.observed.env", "plan.observed.tree_uid", "plan.observed.tree_gid",
     "policy.request", "policy.edited", "policy.files.*.path", "policy.provenance.*.file",
     "tree.*.index", "tree.*.dev", "tree.*.ino", "tree.*.taken_ns",

@@ -234,6 +234,28 @@ all_differ() {
 }
 t "a05 a failure, a signal, a timeout, silence, output, a missing command, a refusal: seven different answers" all_differ
 
+# A caller who sees one of sandrun's own numbers can believe it: none comes from the command.
+own_numbers() {
+    project p
+    sh_binding p Exit 'exit 0'
+    local code given
+    for code in 1 2 119 120 121 122 123 124 125 126 127 128 255; do
+        case $code in 120 | 121 | 122 | 125) given=1 ;; *) given=$code ;; esac
+        $PY "$top/tests/lib/binding.py" p/sandrun.json Exit "{\"command\": [\"sh\", \"-c\", \"exit $code\"]}" merge
+        commit p
+        run "$given" run --staged --tree p Exit
+        verdict failed command.exit "$given"
+        is "decided" "$(record decided)" true
+        is "the command's own" "$(record reason_detail.end.code)" "$code"
+        if [ "$given" = "$code" ]; then
+            matches "the summary line" "$err" "Exit failed: exit $code \\(|Exit failed: exit $code in"
+        else
+            matches "the summary line" "$err" "Exit failed: exit $code, given as 1 "
+        fi
+    done
+}
+t "a05 no number that means something of sandrun's own comes from the command" own_numbers
+
 own_lookup() {
     project p
     binding p Missing '["no-such-command-anywhere"]'

@@ -48,6 +48,20 @@ differs() {
 }
 t "a39 another result: exit 1, each difference a line" differs
 
+# Two codes that are given as the same number are two results all the same.
+own_code() {
+    project p
+    mkdir state
+    echo 121 >state/code
+    sh_binding p Test 'exit $(cat /srv/code/code)' "{\"mounts\": [{\"source\": \"$PWD/state\", \"target\": \"/srv/code\"}]}"
+    run 1 run --staged --tree p --record first.json Test
+    run 0 repro first.json
+    echo 122 >state/code
+    run 1 repro first.json
+    matches "the difference is listed" "$out$err" 'end.code: 121 -> 122'
+}
+t "a39 the command's own exit code is what is compared" own_code
+
 drifted() { # drifted WHAT SCRIPT
     recorded
     eval "$2"

@@ -10,7 +10,7 @@
 static struct sr_run_result result(enum sr_status status, const char *reason, int code,
                                    const char *record)
 {
-    struct sr_run_result r = { .verdict = { .status = status, .exit = code } };
+    struct sr_run_result r = { .verdict = { .status = status, .exit = code, .own_exit = code } };
     snprintf(r.verdict.reason, sizeof r.verdict.reason, "%s", reason);
     snprintf(r.id, sizeof r.id, "0f3a");
     r.record_path = sr_strdup("/state/runs/0f3a/record.json");
@@ -52,8 +52,11 @@ Test(cli_verdict, failures_say_how_the_command_ended)
 {
     struct sr_run_result r = result(SR_STATUS_FAILED, "command.exit", 3, "{}");
     struct sr_run_result s = result(SR_STATUS_FAILED, "command.signal", 139, "{}");
-    cleanup_free char *exit_text = block(&r), *signal_text = block(&s);
-    cr_assert_not_null(strstr(exit_text, "Test failed: exit 3"), "%s", exit_text);
+    struct sr_run_result taken = result(SR_STATUS_FAILED, "command.exit", 1, "{}");
+    taken.verdict.own_exit = 121;
+    cleanup_free char *exit_text = block(&r), *signal_text = block(&s), *taken_text = block(&taken);
+    cr_assert_not_null(strstr(exit_text, "Test failed: exit 3 "), "%s", exit_text);
+    cr_assert_not_null(strstr(taken_text, "Test failed: exit 121, given as 1 "), "%s", taken_text);
     cr_assert_not_null(strstr(signal_text, "Test failed: killed by signal 11"), "%s", signal_text);
 }
 

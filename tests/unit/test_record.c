@@ -72,7 +72,7 @@ static void facts(struct facts *x)
     x->gate.decision = SR_CONTAINED;
     x->outcome = (struct sr_outcome){ .end = SR_END_EXITED, .code = 1, .started = true, .observed = observed, .n_observed = 2,
                                       .out = { 100, 50, "sha256:0e" }, .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
-    x->verdict = (struct sr_verdict){ SR_STATUS_FAILED, "command.exit", true, 1 };
+    x->verdict = (struct sr_verdict){ SR_STATUS_FAILED, "command.exit", true, 1, 1 };
     x->f = (struct sr_record_facts){ .id = "20260101000000000000aaaaaaaaaaaa",
                                      .plan = &x->plan,
                                      .gate = &x->gate,
@@ -327,7 +327,7 @@ Test(record, a39_each_difference_is_a_line)
     struct facts x;
     facts(&x);
     cleanup_json cJSON *a = sr_record_build(&x.f);
-    x.verdict = (struct sr_verdict){ SR_STATUS_PASSED, "command.success", true, 0 };
+    x.verdict = (struct sr_verdict){ SR_STATUS_PASSED, "command.success", true, 0, 0 };
     x.plan.pin_observed = S("sha256:bb");
     x.outcome.n_observed = 1;
     cleanup_json cJSON *b = sr_record_build(&x.f);

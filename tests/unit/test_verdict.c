@@ -11,27 +11,31 @@ static const struct {
     int code;
     const char *status, *reason;
     bool decided;
-    int exit;
+    int exit, own_exit;
     bool repair_wins;
 } table[] = {
-    { SR_END_EXITED, 0, "passed", "command.success", true, 0, true },
-    { SR_END_EXITED, 1, "failed", "command.exit", true, 1, true },
-    { SR_END_EXITED, 120, "failed", "command.exit", true, 120, true },
-    { SR_END_EXITED, 124, "failed", "command.exit", true, 124, true },
-    { SR_END_EXITED, 127, "failed", "command.exit", true, 127, true },
-    { SR_END_EXITED, 137, "failed", "command.exit", true, 137, true },
-    { SR_END_SIGNALED, 9, "failed", "command.signal", true, 137, true },
-    { SR_END_SIGNALED, 11, "failed", "command.signal", true, 139, true },
-    { SR_END_NOT_FOUND, 0, "errored", "command.not_found", false, 127, false },
-    { SR_END_NOT_EXECUTED, 0, "errored", "command.not_executed", false, 126, false },
-    { SR_END_WALL, 9, "errored", "limit.wall", false, 124, false },
-    { SR_END_IDLE, 9, "errored", "limit.idle", false, 124, false },
-    { SR_END_OUTPUT, 9, "errored", "limit.output", false, 122, false },
-    { SR_END_MEMORY, 9, "errored", "limit.memory", false, 122, false },
-    { SR_END_PIDS, 1, "errored", "limit.pids", false, 122, false },
-    { SR_END_DISK, 1, "errored", "limit.disk", false, 122, false },
-    { SR_END_FILES, 1, "errored", "limit.files", false, 122, false },
-    { SR_END_INTERRUPTED, 2, "errored", "run.interrupted", false, 125, false },
+    { SR_END_EXITED, 0, "passed", "command.success", true, 0, 0, true },
+    { SR_END_EXITED, 1, "failed", "command.exit", true, 1, 1, true },
+    { SR_END_EXITED, 120, "failed", "command.exit", true, 1, 120, true },
+    { SR_END_EXITED, 121, "failed", "command.exit", true, 1, 121, true },
+    { SR_END_EXITED, 122, "failed", "command.exit", true, 1, 122, true },
+    { SR_END_EXITED, 125, "failed", "command.exit", true, 1, 125, true },
+    { SR_END_EXITED, 124, "failed", "command.exit", true, 124, 124, true },
+    { SR_END_EXITED, 126, "failed", "command.exit", true, 126, 126, true },
+    { SR_END_EXITED, 127, "failed", "command.exit", true, 127, 127, true },
+    { SR_END_EXITED, 137, "failed", "command.exit", true, 137, 137, true },
+    { SR_END_SIGNALED, 9, "failed", "command.signal", true, 137, 137, true },
+    { SR_END_SIGNALED, 11, "failed", "command.signal", true, 139, 139, true },
+    { SR_END_NOT_FOUND, 0, "errored", "command.not_found", false, 127, 127, false },
+    { SR_END_NOT_EXECUTED, 0, "errored", "command.not_executed", false, 126, 126, false },
+    { SR_END_WALL, 9, "errored", "limit.wall", false, 124, 124, false },
+    { SR_END_IDLE, 9, "errored", "limit.idle", false, 124, 124, false },
+    { SR_END_OUTPUT, 9, "errored", "limit.output", false, 122, 122, false },
+    { SR_END_MEMORY, 9, "errored", "limit.memory", false, 122, 122, false },
+    { SR_END_PIDS, 1, "errored", "limit.pids", false, 122, 122, false },
+    { SR_END_DISK, 1, "errored", "limit.disk", false, 122, 122, false },
+    { SR_END_FILES, 1, "errored", "limit.files", false, 122, 122, false },
+    { SR_END_INTERRUPTED, 2, "errored", "run.interrupted", false, 125, 125, false },
 };
 enum { ROWS = sizeof table / sizeof *table };
 
@@ -57,6 +61,22 @@ Test(verdict, a05_every_end_has_its_own_answer)
     for (size_t i = 0; i < ROWS; i++) {
         struct sr_verdict v = judge(i, NULL, SR_ON_REPAIR_FAIL);
         expect(&v, table[i].status, table[i].reason, table[i].decided, table[i].exit, i);
+        cr_expect_eq(v.own_exit, table[i].own_exit, "row %zu: own exit %d", i, v.own_exit);
+    }
+}
+
+/* Of sandrun's own numbers none may come from a command, whatever it exits with; a shell's and timeout's are theirs as well. */
+Test(verdict, a05_no_number_of_sandruns_own_comes_from_the_command)
+{
+    for (int code = 1; code < 256; code++) {
+        struct sr_plan plan = { .on_repair = SR_ON_REPAIR_FAIL };
+        struct sr_outcome o = { .end = SR_END_EXITED, .code = code, .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
+        struct sr_verdict v;
+        sr_verdict_of_run(&plan, &o, NULL, &v);
+        bool taken = code == SR_EXIT_BLOCKED || code == SR_EXIT_ENV || code == SR_EXIT_LIMIT || code == SR_EXIT_SANDBOX;
+        cr_expect_eq(v.exit, taken ? SR_EXIT_FAILED : code, "%d is given as %d", code, v.exit);
+        cr_expect_eq(v.own_exit, code, "of %d the verdict keeps %d", code, v.own_exit);
+        cr_expect_eq(v.status, SR_STATUS_FAILED);
     }
 }
 
@@ -67,7 +87,7 @@ Test(verdict, a05_no_two_answers_are_the_same)
     for (size_t i = 0; i < ROWS; i++) {
         struct sr_verdict v = judge(i, NULL, SR_ON_REPAIR_FAIL);
         covered[table[i].end] = true;
-        snprintf(seen[i], sizeof seen[i], "%s %s %d", sr_status_name(v.status), v.reason, v.exit);
+        snprintf(seen[i], sizeof seen[i], "%s %s %d %d", sr_status_name(v.status), v.reason, v.exit, v.own_exit);
         for (size_t j = 0; j < i; j++)
             cr_expect_str_neq(seen[i], seen[j]);
     }
