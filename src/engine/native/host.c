@@ -82,24 +82,9 @@ static int copy_small(struct native *n, const char *path, struct sr_error *err)
     return sr_write_all(out, bytes, (size_t)len) < 0 ? failed(path, err) : 1;
 }
 
-/* The mount point of a directory or a large file. */
-static int make_point(struct native *n, const char *path, bool dir, struct sr_error *err)
-{
-    if (!dir)
-        return create(n, path, err);
-    if (mkdirat(n->root_fd, path + 1, 0755) < 0 && errno == ENOENT) {
-        if (make_parent(n, path, err) < 0)
-            return -1;
-        if (mkdirat(n->root_fd, path + 1, 0755) < 0)
-            return failed(path, err);
-    }
-    int fd = openat(n->root_fd, path + 1, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? failed(path, err) : fd;
-}
-
 static int bind_path(struct native *n, const char *path, bool dir, struct sr_error *err)
 {
-    cleanup_fd int mnt = -1, point = -1;
+    cleanup_fd int mnt = -1;
     if (native_clone_mount(AT_FDCWD, path, dir, 0, n->id.nobody_fd, &mnt, err) < 0) {
         if (n->id.nobody_fd < 0 || !dir)
             return -1;
@@ -107,10 +92,7 @@ static int bind_path(struct native *n, const char *path, bool dir, struct sr_err
         sr_error_clear(err);
         return native_attach_view(n, path, path, -1, err);
     }
-    point = make_point(n, path, dir, err);
-    if (point < 0)
-        return -1;
-    return move_mount(mnt, "", point, "", MOVE_MOUNT_F_EMPTY_PATH | NATIVE_T_EMPTY_PATH) < 0 ? failed(path, err) : 0;
+    return native_attach(n->root_fd, mnt, path, dir, err);
 }
 
 static int add_path(struct native *n, const struct sr_host_path *p, struct sr_error *err)

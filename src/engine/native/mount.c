@@ -80,17 +80,21 @@ static int parent_of(int root_fd, const char *relative, const char **ret_base, s
  */
 static int mount_point(int root_fd, const char *path, bool dir, struct sr_error *err)
 {
-    const char *relative = path + strspn(path, "/"), *base;
-    int kind = O_PATH | O_NOFOLLOW | (dir ? O_DIRECTORY : 0);
-    int fd = sr_openat2(root_fd, relative, kind, 0, IN_ROOT);
-    if (fd >= 0 || errno != ENOENT)
-        return fd >= 0 ? fd : sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the mount point %s", path);
-    cleanup_fd int parent = parent_of(root_fd, relative, &base, err);
+    const char *base;
+    cleanup_fd int parent = parent_of(root_fd, path + strspn(path, "/"), &base, err);
     if (parent < 0)
         return -1;
     int made = dir ? mkdirat(parent, base, 0755) : mknodat(parent, base, S_IFREG | 0644, 0);
-    fd = made < 0 ? -1 : openat(parent, base, kind | O_CLOEXEC);
-    return fd < 0 ? sr_error_sys(err, "engine.unavailable.mount_point", "cannot make the mount point %s", path) : fd;
+    if (made < 0 && errno != EEXIST)
+        return sr_error_sys(err, "engine.unavailable.mount_point", "cannot make the mount point %s", path);
+    struct stat st;
+    int fd = openat(parent, base, O_PATH | O_NOFOLLOW | O_CLOEXEC | (dir ? O_DIRECTORY : 0));
+    if (fd < 0)
+        return sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the mount point %s", path);
+    if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode))
+        return fd;
+    close(fd);
+    return sr_error_set(err, "engine.unavailable.mount_point", "the mount point %s is a link", path);
 }
 
 int native_attach(int root_fd, int mnt, const char *path, bool dir, struct sr_error *err)

@@ -46,7 +46,7 @@ struct native {
 
     /* made by the steps, in the child */
     int root_fd;    /* the new root: a tmpfs, read-only in the end */
-    int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm, and views of mounts */
+    int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm vartmp, and views of mounts */
     enum sr_tree_mode tree_mode;
     unsigned views; /* made so far: each has a directory of the scratch */
     bool tell_steps; /* for the doctor: MSG_STEP after each */
@@ -109,7 +109,7 @@ int step_host_paths(struct native *n, struct sr_error *err); /* host.c */
 int step_etc(struct native *n, struct sr_error *err);        /* etc.c */
 int step_dev(struct native *n, struct sr_error *err);        /* dev.c */
 int step_proc(struct native *n, struct sr_error *err);       /* dev.c */
-int step_private(struct native *n, struct sr_error *err);    /* root.c: /tmp, HOME, /dev/shm */
+int step_private(struct native *n, struct sr_error *err);    /* root.c: /tmp, HOME, /dev/shm, /var/tmp */
 int step_tree(struct native *n, struct sr_error *err);       /* tree.c */
 int step_mounts(struct native *n, struct sr_error *err);     /* tree.c: policy's mounts, git's common directory */
 int step_protect(struct native *n, struct sr_error *err);    /* tree.c */
