@@ -29,6 +29,12 @@ static int real_tree(const char *asked, char **ret, struct sr_error *err)
     return 0;
 }
 
+int sr_resolve_state(const struct sr_run_request *req, struct sr_state *ret, struct sr_error *err)
+{
+    cleanup_free char *tree = NULL;
+    return real_tree(req->tree, &tree, err) < 0 ? -1 : sr_state_open_outside(tree, ret, err);
+}
+
 static char *binding_names(const struct sr_policy *policy)
 {
     enum { NAMED = 8 };

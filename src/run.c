@@ -85,7 +85,7 @@ static int open_state(struct pipeline *p)
 {
     struct sr_error err = { 0 };
     struct sr_sweep sweep = { 0 };
-    if (sr_state_open(&p->state, &err) < 0)
+    if (sr_resolve_state(p->req, &p->state, &err) < 0)
         return give_up(p, &err);
     p->have_state = true;
     /* what dead runs left goes first; what cannot go is theirs, and `clean` tells of it */
@@ -234,6 +234,17 @@ static int changes_of_tree(struct pipeline *p, struct sr_error *err)
     }
 }
 
+/* What the plan places in HOME has mount points there that the command did not make. */
+static void mount_points_of_home(const struct sr_plan *plan, struct sr_strv *ret)
+{
+    const char *const own[] = { plan->tree_target, plan->git_common_dir };
+    for (size_t i = 0; i < sizeof own / sizeof *own + plan->n_mounts; i++) {
+        const char *path = i < 2 ? own[i] : plan->mounts[i - 2].target;
+        if (path && sr_path_below(path, SR_INSIDE_HOME) && strcmp(path, SR_INSIDE_HOME) != 0)
+            sr_strv_add(ret, path + sizeof SR_INSIDE_HOME);
+    }
+}
+
 static int read_changes(struct pipeline *p)
 {
     struct sr_error err = { 0 };
@@ -242,7 +253,9 @@ static int read_changes(struct pipeline *p)
         return 0;
     if (changes_of_tree(p, &err) < 0)
         return sr_error_is_set(&err) ? give_up(p, &err) : -1;
-    if (o->home_fd >= 0 && sr_tree_added(o->home_fd, true, &p->changes, &err) < 0)
+    cleanup_strv struct sr_strv mount_points = { 0 };
+    mount_points_of_home(&p->resolved.plan, &mount_points);
+    if (o->home_fd >= 0 && sr_tree_added(o->home_fd, true, &mount_points, &p->changes, &err) < 0)
         return give_up(p, &err);
     const struct sr_classify_options options = {
         .tree_fd = writes_to_tree(p) ? -1 : o->lower_fd,

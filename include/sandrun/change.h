@@ -108,8 +108,9 @@ SR_CHECK int sr_manifest_diff(const struct sr_manifest *before, const struct sr_
 SR_CHECK int sr_overlay_read(int lower_fd, int upper_fd, bool userxattr, int64_t started_ns, struct sr_changeset *ret,
                              struct sr_error *err);
 
-/* A directory that was empty before the run (the private HOME). */
-SR_CHECK int sr_tree_added(int root_fd, bool in_home, struct sr_changeset *ret, struct sr_error *err);
+/* A directory that was empty before the run (the private HOME) but for mount points: those, and the directories on the way to them,
+ * are not told, what is in them is. mount_points: relative to root_fd, may be NULL. */
+SR_CHECK int sr_tree_added(int root_fd, bool in_home, const struct sr_strv *mount_points, struct sr_changeset *ret, struct sr_error *err);
 
 /* Two directories, before and after (copy mode): same size and times are not believed, content is. */
 SR_CHECK int sr_tree_compare(int before_fd, int after_fd, struct sr_changeset *ret, struct sr_error *err);

@@ -33,6 +33,8 @@ struct sr_resolved {
     struct sr_policy_loaded loaded;
     struct sr_plan plan; /* of request.binding; empty when that is NULL (audit) */
 };
+/* The state for that request: first of all, since what can be cached is looked up there. Codes: plan.tree, state.*. */
+SR_CHECK int sr_resolve_state(const struct sr_run_request *req, struct sr_state *ret, struct sr_error *err);
 SR_CHECK int sr_resolve(const struct sr_run_request *req, struct sr_state *state, struct sr_resolved *ret, struct sr_error *err);
 /* A further binding of the same policy and tree. */
 SR_CHECK int sr_resolve_binding(const struct sr_run_request *req, struct sr_state *state, const struct sr_resolved *r, const char *binding,

@@ -36,6 +36,8 @@ struct sr_state {
 #define cleanup_state __attribute__((cleanup(sr_state_close)))
 
 SR_CHECK int sr_state_open(struct sr_state *ret, struct sr_error *err); /* codes: state.unusable state.unsafe state.no_space */
+/* The same, unless it would stand in tree (a real path), where nothing is then made: state.in_tree. */
+SR_CHECK int sr_state_open_outside(const char *tree, struct sr_state *ret, struct sr_error *err);
 void sr_state_close(struct sr_state *s);
 
 enum sr_resource { SR_RESOURCE_CGROUP, SR_RESOURCE_DIRECTORY, SR_RESOURCE_PROCESS, SR_RESOURCE_COUNT };

@@ -100,12 +100,13 @@ int sr_tree_compare(int before_fd, int after_fd, struct sr_changeset *ret, struc
     return r;
 }
 
-int sr_tree_added(int root_fd, bool in_home, struct sr_changeset *ret, struct sr_error *err)
+int sr_tree_added(int root_fd, bool in_home, const struct sr_strv *mount_points, struct sr_changeset *ret, struct sr_error *err)
 {
     struct sr_subtree s = { .root_fd = root_fd,
                             .from = "",
                             .to = "",
                             .in_home = in_home,
+                            .mount_points = mount_points,
                             .added = true,
                             .digest = true,
                             .force = true };

@@ -2,6 +2,7 @@
 /* Subtrees that went or came, and the comparing of single entries. */
 #include "change/subtree.h"
 
+#include "base/fs.h"
 #include "base/mem.h"
 
 #include <errno.h>
@@ -134,6 +135,14 @@ bool sr_entry_born_after(int dirfd, const char *name, const struct stat *st, int
            sx.stx_btime.tv_sec * 1000000000 + sx.stx_btime.tv_nsec > moment;
 }
 
+static bool leads_to_mount(const struct sr_subtree *s, const char *path)
+{
+    for (size_t i = 0; s->mount_points && i < s->mount_points->n; i++)
+        if (sr_path_below(s->mount_points->v[i], path))
+            return true;
+    return false;
+}
+
 static int subtree_entry(const struct sr_subtree *s, int fd, const char *name,
                          const struct sr_todo_item *dir, struct sr_todo *todo,
                          struct sr_changeset *set, struct sr_error *err)
@@ -154,7 +163,7 @@ static int subtree_entry(const struct sr_subtree *s, int fd, const char *name,
         e.after = &st;
     else
         e.before = &st;
-    if (sr_entry_tell(&e, to, s->in_home, set, NULL, err) < 0)
+    if (!leads_to_mount(s, to) && sr_entry_tell(&e, to, s->in_home, set, NULL, err) < 0)
         return -1;
     if (!S_ISDIR(st.st_mode))
         return 0;

@@ -14,6 +14,7 @@ struct sr_subtree {
     bool added;          /* else deleted */
     bool digest;         /* read contents */
     bool force;          /* sr_walk_open */
+    const struct sr_strv *mount_points; /* not told themselves, nor what leads to them; may be NULL */
     int64_t born_before; /* what was made later is left out; 0: nothing is */
 };
 /* Was it made after that moment (CLOCK_REALTIME)? Not known counts as no, and so does 0. */

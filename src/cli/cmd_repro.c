@@ -66,7 +66,7 @@ static int drifts_look(struct repro *r, struct sr_error *err)
     };
     struct sr_resolved resolved = { 0 };
     int result;
-    if (sr_state_open(&state, err) < 0 || sr_resolve(&r->request.req, &state, &resolved, err) < 0)
+    if (sr_resolve_state(&r->request.req, &state, err) < 0 || sr_resolve(&r->request.req, &state, &resolved, err) < 0)
         return -1;
     result = cli_drifts_find(r->doc.root, &resolved.plan, &r->drifts, err);
     sr_resolved_clear(&resolved);

@@ -101,7 +101,7 @@ int cli_session_open(const struct cli_args *a, int binding, struct cli_session *
 {
     *ret = (struct cli_session){ 0 };
     cli_request_from(a, binding, &ret->request);
-    if (sr_state_open(&ret->state, err) < 0)
+    if (sr_resolve_state(&ret->request.req, &ret->state, err) < 0)
         return -1;
     ret->has_state = true;
     if (sr_resolve(&ret->request.req, &ret->state, &ret->resolved, err) < 0)

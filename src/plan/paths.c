@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Where the tree and the mounts may stand. */
 #include "base/fs.h"
+#include "plan/inside.h"
 #include "plan/internal.h"
 #include "sandrun/image.h"
 
@@ -16,10 +17,11 @@
  * it. A mount there would hide what the sandbox puts in that place. */
 static const char *const system_dirs[] = {
     "/usr", "/etc",  "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/dev", "/proc",
-    "/sys", "/run",  "/boot", "/var", "/var/tmp", "/home", "/root", "/tmp", SR_INSIDE_HOME,
+    "/sys", "/run",  "/boot", "/var", "/var/tmp", "/var/run", "/home", "/root", "/tmp", "/dev/shm", SR_INSIDE_HOME,
 };
-/* What the kernel makes up: nothing in them is a file of a repository. */
+/* What the kernel makes up: nothing in them is a file of a repository. The one place in them that users keep files in is a tmpfs. */
 static const char *const kernel_dirs[] = { "/proc", "/sys", "/dev" };
+static const char shared_memory[] = "/dev/shm";
 
 static bool same_or_above(const char *path, const char *other)
 {
@@ -36,6 +38,8 @@ bool sr_path_covers_system(const char *path, const char *caller_home)
 
 static bool in_kernel_dir(const char *path)
 {
+    if (sr_path_below(path, shared_memory))
+        return false;
     for (size_t i = 0; i < sizeof kernel_dirs / sizeof *kernel_dirs; i++)
         if (sr_path_below(path, kernel_dirs[i]))
             return true;
@@ -67,7 +71,7 @@ int sr_plan_tree_check(const char *tree, const char *caller_home, struct sr_plan
     if (fd < 0 || fstat(fd, &st) < 0)
         return tree_error(err, tree, strerror(errno));
     if (in_kernel_dir(tree))
-        return tree_error(err, tree, "it lies in a filesystem that the sandbox replaces (/proc, /sys, /dev)");
+        return tree_error(err, tree, "it lies in a filesystem that the sandbox replaces (/proc, /sys, /dev but for /dev/shm)");
     if (sr_path_covers_system(tree, caller_home))
         return tree_error(err, tree, "it is a directory of the system or a home, or holds one, so the check would see "
                                      "far more than a repository");
@@ -91,6 +95,17 @@ static bool exists_in_tree(const struct sr_plan *p, const char *target)
     return fd >= 0;
 }
 
+/* A link of the root filesystem, such as /lib, is not followed when mount points are made: what stands behind it is to be named itself. */
+static int no_link_inside(const struct sr_plan *p, const char *what, const char *target, struct sr_error *err)
+{
+    cleanup_inside struct inside w;
+    inside_walk(p, target, &w);
+    if (strcmp(w.path, target) == 0)
+        return 0;
+    cleanup_free char *hint = sr_asprintf("write %s", w.path);
+    return path_error(err, what, target, "inside, its path leads through a link", hint);
+}
+
 static int target_check(const struct sr_plan *p, const char *what, const char *target, struct sr_error *err)
 {
     if (!is_clean(target))
@@ -98,7 +113,9 @@ static int target_check(const struct sr_plan *p, const char *what, const char *t
                           "write the whole path");
     if (sr_path_covers_system(target, NULL) || in_kernel_dir(target))
         return path_error(err, what, target, "it would stand over a directory that the sandbox itself provides",
-                          "choose a target below one of your own, such as /opt/NAME or " SR_INSIDE_HOME "/NAME");
+                          "choose a target below one of your own, such as /mnt/NAME or " SR_INSIDE_HOME "/NAME");
+    if (no_link_inside(p, what, target, err) < 0)
+        return -1;
     struct stat st;
     if (p->rootfs == SR_ROOTFS_HOST && sr_host_path_visible(target) && lstat(target, &st) < 0)
         return path_error(err, what, target, "it does not exist in the root filesystem, which is the host's and is "
@@ -144,6 +161,28 @@ static int mount_check(const struct sr_plan *p, struct sr_mount *m, struct sr_er
     return 0;
 }
 
+/*
+ * Below the host's own paths (/usr, /opt) the way is the host's, seen by nobody of it: a directory that is not open to others ends it,
+ * whoever calls. An ordinary caller's check keeps the caller's uid, and goes where the caller may go.
+ */
+static int way_open(const struct sr_plan *p, const char *code, const char *what, const char *place, struct sr_error *err)
+{
+    cleanup_free char *way = sr_strdup(place);
+    struct stat st;
+    if (p->rootfs != SR_ROOTFS_HOST || geteuid() != 0)
+        return 0;
+    for (char *slash = strchr(way + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (sr_host_path_visible(way) && stat(way, &st) == 0 && !(st.st_mode & S_IXOTH)) {
+            sr_error_set(err, code, "%s %s cannot be used: the way to it leads through %s, which is not open to others (mode %04o), and a check "
+                         "is nobody of this host", what, place, way, (unsigned)st.st_mode & 07777);
+            return sr_error_hint(err, "chmod o+x '%s', or choose a place outside of it", way);
+        }
+        *slash = '/';
+    }
+    return 0;
+}
+
 static int by_target(const void *a, const void *b)
 {
     return strcmp(((const struct sr_mount *)a)->target, ((const struct sr_mount *)b)->target);
@@ -153,11 +192,13 @@ int sr_plan_paths_check(struct sr_plan *p, struct sr_error *err)
 {
     if (strcmp(p->tree, p->tree_target) != 0 && target_check(p, "tree.target", p->tree_target, err) < 0)
         return -1;
+    if (way_open(p, "plan.tree", "the tree", p->tree_target, err) < 0)
+        return -1;
     /* Bytewise order puts a parent before what is below it. */
     if (p->n_mounts)
         qsort(p->mounts, p->n_mounts, sizeof *p->mounts, by_target);
     for (size_t i = 0; i < p->n_mounts; i++) {
-        if (mount_check(p, &p->mounts[i], err) < 0)
+        if (mount_check(p, &p->mounts[i], err) < 0 || way_open(p, "plan.path", "the mount target", p->mounts[i].target, err) < 0)
             return -1;
         for (size_t j = 0; j < i; j++)
             if (sr_path_below(p->mounts[i].target, p->mounts[j].target))

@@ -122,9 +122,20 @@ static bool has_dotdot(const char *path)
     return false;
 }
 
+/* The directory of the sandbox that a path lies in, NULL when it lies in none: /dev/shm is a tmpfs, and has places of users. */
+static const char *sandbox_dir(const char *clean)
+{
+    static const char *const dirs[] = { "/proc", "/sys", "/dev" };
+    if (sr_text_starts(clean, "/dev/shm/"))
+        return NULL;
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs; i++)
+        if (sr_path_below(clean, dirs[i]))
+            return dirs[i];
+    return NULL;
+}
+
 char *sr_policy_read_place(struct sr_policy_reader *r, const cJSON *item, const char *path)
 {
-    static const char *const kept_free[] = { "/proc", "/sys", "/dev" };
     const char *code = "policy.invalid.path";
     if (path[0] != '/' || has_dotdot(path)) {
         sr_policy_refuse(r, item, code, "\"%s\" is not an absolute path without \"..\"", path);
@@ -135,12 +146,10 @@ char *sr_policy_read_place(struct sr_policy_reader *r, const cJSON *item, const 
         sr_policy_refuse(r, item, code, "\"%s\" cannot be used here", path);
         return NULL;
     }
-    for (size_t i = 0; i < sizeof kept_free / sizeof *kept_free; i++) {
-        if (sr_path_below(clean, kept_free[i])) {
-            sr_policy_refuse(r, item, code, "\"%s\": %s belongs to the sandbox", path,
-                             kept_free[i]);
-            return NULL;
-        }
+    const char *dir = sandbox_dir(clean);
+    if (dir) {
+        sr_policy_refuse(r, item, code, "\"%s\": %s belongs to the sandbox", path, dir);
+        return NULL;
     }
     return steal_ptr(&clean);
 }

@@ -97,6 +97,31 @@ static void restore_umask(const mode_t *mask)
 }
 #define cleanup_umask __attribute__((cleanup(restore_umask)))
 
+/* The real path of what is there of path: what is to be made below it is not there yet. NULL: not even the root can be resolved. */
+static char *real_part(const char *path)
+{
+    cleanup_free char *p = sr_strdup(path);
+    for (;;) {
+        char *real = realpath(p, NULL);
+        char *slash = strrchr(p, '/');
+        if (real || !slash || !p[1])
+            return real;
+        slash[slash == p] = '\0';
+    }
+}
+
+int sr_state_open_outside(const char *tree, struct sr_state *ret, struct sr_error *err)
+{
+    cleanup_free char *base = base_path();
+    cleanup_free char *there = base ? real_part(base) : NULL;
+    if (there && sr_path_below(there, tree)) {
+        sr_error_set(err, "state.in_tree", "the state directory %s/sandrun lies in the tree %s: sandrun writes nothing there, and would "
+                     "have to believe records and caches that a check's author could write", base, tree);
+        return sr_error_hint(err, "set XDG_STATE_HOME to a directory outside the tree");
+    }
+    return sr_state_open(ret, err);
+}
+
 int sr_state_open(struct sr_state *ret, struct sr_error *err)
 {
     cleanup_state struct sr_state s = { .root_fd = -1, .runs_fd = -1, .live_fd = -1, .cache_fd = -1 };

@@ -276,7 +276,7 @@ Test(classify, a20_an_environment_in_home)
            "mkdir -p .cache/pypoetry/virtualenvs/x-py3.11/bin; echo 'home = /x' > "
            ".cache/pypoetry/virtualenvs/x-py3.11/pyvenv.cfg;"
            "mkdir -p .npm/_cacache; echo x > .npm/_cacache/y; echo h > .python_history");
-    cr_assert_eq(sr_tree_added(r.upper_fd, true, &r.set, &r.err), 0);
+    cr_assert_eq(sr_tree_added(r.upper_fd, true, NULL, &r.set, &r.err), 0);
     rig_classify(&r);
     cleanup_free char *got = repairs_text(&r.set);
     cr_assert_str_eq(got, "env.created:~/.cache/pypoetry/virtualenvs/x-py3.11:venv");

@@ -60,12 +60,25 @@ Test(compare, a24_deeper_than_path_max)
     rig_down(&r);
 }
 
+Test(compare, added_leaves_out_mount_points_and_the_way_to_them)
+{
+    struct rig r = rig_make("true");
+    char *points[] = { (char *)(uintptr_t)"a/b/tree", (char *)(uintptr_t)"file" };
+    const struct sr_strv ours = { .v = points, .n = 2 };
+    rig_sh(&r, "upper", "mkdir -p a/b/tree; : >file; echo x >a/b/new; mkdir a/bc; echo x >files");
+    cr_assert_eq(sr_tree_added(r.upper_fd, true, &ours, &r.set, &r.err), 0, "%s", r.err.text);
+    rig_classify(&r);
+    cleanup_free char *got = set_text(&r.set);
+    cr_assert_str_eq(got, "+a/b/new +a/bc +files");
+    rig_down(&r);
+}
+
 Test(compare, added_tells_all_with_digests)
 {
     struct rig r = rig_make("true");
     unsigned char want[SR_SHA256_SIZE];
     rig_sh(&r, "upper", "mkdir d; printf abc > d/f; chmod 0 d/f; chmod 0 d; mkfifo p");
-    cr_assert_eq(sr_tree_added(r.upper_fd, true, &r.set, &r.err), 0, "%s", r.err.text);
+    cr_assert_eq(sr_tree_added(r.upper_fd, true, NULL, &r.set, &r.err), 0, "%s", r.err.text);
     rig_classify(&r);
     cleanup_free char *got = set_text(&r.set);
     cr_assert_str_eq(got, "+d +d/f +p");

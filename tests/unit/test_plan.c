@@ -348,6 +348,11 @@ Test(plan, a26_mounts_that_would_need_a_place_in_the_tree_or_the_host_are_refuse
         m.target = S(targets[i]);
         mount_refused(&m, 1);
     }
+    struct stat st;
+    if (lstat("/lib", &st) == 0 && S_ISLNK(st.st_mode)) {
+        m.target = S("/lib/sandrun-not-there"); /* through a link of the root filesystem */
+        mount_refused(&m, 1);
+    }
     m.target = tree; /* the tree's own place, and above it */
     mount_refused(&m, 1);
     m.target = base;

@@ -141,7 +141,7 @@ Test(policy, every_field_is_read)
     cr_expect_eq(b->writes, SR_WRITES_KEEP);
     expect_strv(&b->keep, "out/junit.xml|cov");
     expect_strv(&b->protect, ".git|.venv");
-    cr_assert_eq(b->n_mounts, 2);
+    cr_assert_eq(b->n_mounts, 3);
     cr_expect_str_eq(b->mounts[0].source, "/home/me/.cache/pip");
     cr_expect_str_eq(b->mounts[0].target, "/home/me/.cache/pip");
     cr_expect(b->mounts[0].readonly);
@@ -149,6 +149,7 @@ Test(policy, every_field_is_read)
     cr_expect_str_eq(b->mounts[1].target, "/data");
     cr_expect_not(b->mounts[1].readonly);
     cr_expect_str_eq(b->mounts[1].reason, "the suite writes its index there");
+    cr_expect_str_eq(b->mounts[2].target, "/dev/shm/index");
     cr_expect_eq(b->network, SR_NETWORK_ALLOW);
     expect_strv(&b->network_allow, "pypi.example:443|[2001:db8::1]:8080");
     cr_expect_str_eq(env_value(b, "A"), "");

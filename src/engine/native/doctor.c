@@ -27,7 +27,7 @@ static const struct {
     { "etc", "users, hosts and names of the check's own" },
     { "dev", "devices, a devpts and a message queue filesystem" },
     { "proc_mount", "a /proc of its own, the host's parts masked" },
-    { "private", "private /tmp, /dev/shm and HOME" },
+    { "private", "private /tmp, /var/tmp, /dev/shm and HOME" },
     { "overlay", "the tree under copy-on-write" },
     { "mounts", "extra mounts" },
     { "protect", "protected paths" },
@@ -67,7 +67,7 @@ static int make_plan(struct exam *x, const char *tree, struct sr_error *err)
         .executes = true,
         .rootfs = SR_ROOTFS_HOST,
         .tree = sr_strdup(tree),
-        .tree_target = sr_strdup(tree),
+        .tree_target = sr_strdup("/doctor"), /* its own path is the state's, which says nothing about other places */
         .tree_uid = st.st_uid,
         .tree_gid = st.st_gid,
         .limits = { .wall_ns = 10000000000u, .memory_bytes = 64 << 20, .pids = 16, .cpus_milli = 1000, .output_bytes = 65536,

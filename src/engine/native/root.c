@@ -42,7 +42,7 @@ int step_root(struct native *n, struct sr_error *err)
     cleanup_fd int here = run_directory(n, err);
     if (here < 0)
         return -1;
-    /* one tmpfs for the tree's upper, /tmp, /dev/shm and HOME: one limit for what a check writes, gone with its last user */
+    /* one tmpfs for the tree's upper, /tmp, /var/tmp, /dev/shm and HOME: one limit for what a check writes, gone with its last user */
     const struct sr_limits *limits = &n->plan->limits;
     if (native_tmpfs("the scratch", limits->disk_bytes, limits->files + OWN_INODES, 0755, PLAIN, &n->scratch_fd, err) < 0 ||
         native_tmpfs("the root", ROOT_SIZE, ROOT_INODES, 0755, PLAIN, &n->root_fd, err) < 0)
@@ -52,14 +52,14 @@ int step_root(struct native *n, struct sr_error *err)
     return native_attach(n->scratch_fd, n->root_fd, "root", true, err);
 }
 
-/* The directories of the scratch. Sticky 1777 for /tmp and /dev/shm, as on a host. */
+/* The directories of the scratch. Sticky 1777 for the temporary ones, as on a host. */
 static const struct {
     const char *name;
     mode_t mode;
     bool check_owns;
 } scratch_dirs[] = {
     { "u", 0755, true },   { "w", 0700, false }, { "l", 0755, false },   { "empty", 0755, false },
-    { "tmp", 01777, false }, { "home", 0700, true }, { "shm", 01777, false },
+    { "tmp", 01777, false }, { "home", 0700, true }, { "shm", 01777, false }, { "vartmp", 01777, false },
 };
 
 static int scratch_dir(struct native *n, const char *name, mode_t mode, bool check_owns, struct sr_error *err)
@@ -83,22 +83,28 @@ int step_private(struct native *n, struct sr_error *err)
 {
     static const struct {
         const char *from, *to;
-    } parts[] = { { "tmp", "/tmp" }, { "home", SR_INSIDE_HOME }, { "shm", "/dev/shm" } };
+    } parts[] = { { "tmp", "/tmp" }, { "home", SR_INSIDE_HOME }, { "shm", "/dev/shm" }, { "vartmp", "/var/tmp" } };
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
         cleanup_fd int mnt = -1;
         if (native_clone_mount(n->scratch_fd, parts[i].from, false, PLAIN, -1, &mnt, err) < 0 ||
             native_attach(n->root_fd, mnt, parts[i].to, true, err) < 0)
             return -1;
     }
-    if (sr_mkdir_p(n->root_fd, "run", 0755, err) < 0 || sr_mkdir_p(n->root_fd, "var", 0755, err) < 0)
-        return -1;
-    if (symlinkat("/tmp", n->root_fd, "var/tmp") < 0 || symlinkat("/run", n->root_fd, "var/run") < 0)
-        return sr_error_sys(err, "engine.unavailable.mount_point", "cannot link /var/tmp");
+    return sr_mkdir_p(n->root_fd, "run", 0755, err);
+}
+
+/* Last, and only where nothing of the plan stands below it already: a mount point is never made through a link. */
+static int link_run(const struct native *n, struct sr_error *err)
+{
+    if (symlinkat("/run", n->root_fd, "var/run") < 0 && errno != EEXIST)
+        return sr_error_sys(err, "engine.unavailable.mount_point", "cannot link /var/run");
     return 0;
 }
 
 int step_pivot(struct native *n, struct sr_error *err)
 {
+    if (link_run(n, err) < 0)
+        return -1;
     if (fchdir(n->root_fd) < 0 || syscall(SYS_pivot_root, ".", ".") < 0) {
         sr_error_sys(err, "engine.unavailable.pivot_root", "cannot make the new root the root");
         return sr_error_hint(err, "a process whose root is an initramfs cannot pivot: start sandrun from a mounted root filesystem");
