@@ -222,6 +222,9 @@ static int changes_of_tree(struct pipeline *p, struct sr_error *err)
         sr_manifest_free(after);
         return done;
     }
+    bool held = o->tree_mode == SR_TREE_OVERLAY || o->tree_mode == SR_TREE_COPY;
+    if (held && sr_root_tell(o->root_mode, o->upper_fd, &p->changes, err) < 0)
+        return -1;
     switch (o->tree_mode) {
     case SR_TREE_OVERLAY:
         return sr_overlay_read(o->lower_fd, o->upper_fd, o->userxattr, p->tree_before.taken_ns, &p->changes, err);

@@ -40,7 +40,7 @@ struct sr_entry_state {
 };
 
 struct sr_change {
-    char *path; /* raw bytes, relative to its root, clean */
+    char *path; /* raw bytes, relative to its root, clean; "." is the root itself */
     bool in_home; /* below the private HOME instead of the tree */
     enum sr_change_kind kind;
     enum sr_change_class cls;
@@ -107,6 +107,10 @@ SR_CHECK int sr_manifest_diff(const struct sr_manifest *before, const struct sr_
  * 0: all is. */
 SR_CHECK int sr_overlay_read(int lower_fd, int upper_fd, bool userxattr, int64_t started_ns, struct sr_changeset *ret,
                              struct sr_error *err);
+
+/* The tree's root itself, told as ".": no directory names it, and to read what is below it may mean opening it up, so it comes
+ * first. before: its mode when the run began; after_fd: as the command left it. */
+SR_CHECK int sr_root_tell(mode_t before, int after_fd, struct sr_changeset *ret, struct sr_error *err);
 
 /* A directory that was empty before the run (the private HOME) but for mount points: those, and the directories on the way to them,
  * are not told, what is in them is. mount_points: relative to root_fd, may be NULL. */

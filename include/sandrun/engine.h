@@ -56,6 +56,7 @@ struct sr_outcome {
     int lower_fd, upper_fd, home_fd; /* for the change set: -1 where the mode has none. Copy mode: upper_fd is the copy */
     struct sr_manifest *fresh; /* copy mode: the copy as it was before the command, without content */
     enum sr_tree_mode tree_mode;
+    mode_t root_mode; /* of the tree's view before the command: overlay and copy */
     bool userxattr; /* the overlay keeps its marks in user.overlay.*, as an ordinary caller's must */
 };
 

@@ -233,6 +233,15 @@ static void repairs_tell(struct classifier *c)
         qsort(c->set->repairs, c->set->n_repairs, sizeof *c->set->repairs, repair_compare);
 }
 
+/* Empty while paths are looked up by what leads to them; nobody is shown an empty path. */
+static void root_name(struct sr_changeset *set)
+{
+    if (set->n && set->v[0].path[0] == '\0') {
+        free(set->v[0].path);
+        set->v[0].path = sr_strdup(".");
+    }
+}
+
 int sr_changes_classify(struct sr_changeset *set, const struct sr_classify_options *o,
                         struct sr_error *err)
 {
@@ -248,6 +257,7 @@ int sr_changes_classify(struct sr_changeset *set, const struct sr_classify_optio
     repairs_tell(&c);
     sr_environments_seen_clear(&c.seen);
     sr_git_close(c.git);
+    root_name(set);
     sr_set_sort_bytes(set);
     return 0;
 }

@@ -96,8 +96,17 @@ static void pair_diff(struct diff *d, const struct pair *p)
     }
 }
 
+static void root_diff(struct diff *d)
+{
+    struct sr_entry_state b = sr_manifest_state(&d->before->v[0]),
+                          a = sr_manifest_state(&d->after->v[0]);
+    if (!d->marks_only && b.mode != a.mode)
+        sr_set_add(d->set, sr_strdup(""), d->in_home, &b, &a, NULL);
+}
+
 static void diff_run(struct diff *d)
 {
+    root_diff(d);
     pair_push(d, &d->before->v[0], &d->after->v[0], sr_strdup(""), SR_NO_MARK);
     while (d->n) {
         struct pair p = d->todo[--d->n];

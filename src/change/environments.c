@@ -331,6 +331,8 @@ bool sr_environment_named(const char *path)
 {
     for (const char *p = path; p;) {
         size_t len = strcspn(p, "/");
+        if (sr_environment_signed(p))
+            return true;
         for (size_t i = 0; i < sr_environments_n; i++)
             if (row_named(&sr_environments[i], p, len))
                 return true;
@@ -339,11 +341,19 @@ bool sr_environment_named(const char *path)
     return false;
 }
 
-bool sr_environment_root_owns(const char *below)
+bool sr_environment_signed(const char *below)
+{
+    static const char sign[] = "*.dist-info";
+    return component_match(sign, sizeof sign - 1, below, strcspn(below, "/"));
+}
+
+bool sr_environment_root_owns(const struct sr_environment *e, const char *below)
 {
     static const char *const owned[] = { "bin",     "lib", "lib64",      "include",
                                          "Scripts", "Lib", "pyvenv.cfg", "conda-meta" };
     size_t len = strcspn(below, "/");
+    if (e->by_sign)
+        return sr_environment_signed(below);
     for (size_t i = 0; i < sizeof owned / sizeof *owned; i++)
         if (strlen(owned[i]) == len && memcmp(owned[i], below, len) == 0)
             return true;

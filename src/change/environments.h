@@ -25,6 +25,7 @@ struct sr_environment {
                                counts */
     bool weak; /* looks like one that is broken or not finished: counts once the real thing stands
                   there */
+    bool by_sign; /* known by the packages in it alone (installed.c): other things may lie beside */
     bool home; /* one only below the private home: there the name says it, in a tree it does not */
 };
 
@@ -50,7 +51,9 @@ bool sr_environment_harmless(const struct sr_environment *e, const char *below);
 bool sr_bytecode_beside_source(const char *path, sr_exists_fn *exists, void *context);
 /* Whether below belongs to an environment that is the tree's own root: there sources lie beside it.
  */
-bool sr_environment_root_owns(const char *below);
+bool sr_environment_root_owns(const struct sr_environment *e, const char *below);
+/* Whether below is or lies in what installers note down of a package. */
+bool sr_environment_signed(const char *below);
 
 /* Whether the components of one of patterns (NULL ends them; one "*" in a component at most, and it
  * stays within) match as many of path's, from any one on; so "__pycache__" matches all that is

@@ -31,7 +31,7 @@ static bool was_there(void *context, const char *path)
 static void count_file(struct count *c, const char *path)
 {
     const char *below = path + (c->root_len ? c->root_len + 1 : 0);
-    if ((c->root_len || sr_environment_root_owns(below)) &&
+    if ((c->root_len || sr_environment_root_owns(c->row, below)) &&
         !sr_environment_harmless(c->row, below) &&
         !sr_bytecode_beside_source(path, was_there, &c->view))
         c->n++;
@@ -198,10 +198,20 @@ static void judge_content(struct sr_environment_seen *e, const struct sr_classif
         judge_as(e, SR_CLASS_ENV_CHANGED);
 }
 
+/* Of a directory that is an environment by its packages alone: did none of these change? */
+static bool unsigned_change(const struct sr_environment_seen *e)
+{
+    bool before = !strong(e->before) || e->before->by_sign;
+    bool after = !strong(e->after) || e->after->by_sign;
+    return before && after && !e->sign;
+}
+
 static void judge(struct sr_environment_seen *e, const struct sr_changeset *set,
                   const struct sr_classify_options *o)
 {
     const struct sr_environment *row = strong(e->before) ? e->before : e->after;
+    if (unsigned_change(e))
+        return;
     if (!strong(e->before)) {
         /* Nothing stood here, or the ruins of one. A directory that holds but a tool's cache is no
          * environment. */

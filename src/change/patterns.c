@@ -195,6 +195,8 @@ static const char *const home_cache[] = {
     ".cabal/packages",
     ".hex/packages",
     ".local/state",
+    ".local/share/virtualenv",
+    ".pex",
     ".local/share/pnpm/store",
     ".node-gyp",
     ".yarn",

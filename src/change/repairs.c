@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Finds the environments that changes lie in, and counts what happened in each. */
+#include "change/installed.h"
 #include "change/repairs.h"
 
 #include "base/mem.h"
@@ -32,6 +33,7 @@ struct finder {
     const struct sr_changeset *set;
     struct sr_environments_seen *seen;
     struct sr_view view;
+    struct sr_installed installed;
     const char *last;
     struct level *levels;
     size_t n, cap;
@@ -67,7 +69,7 @@ static const char *below_of(const struct sr_environment_seen *e, const char *pat
 {
     size_t len = strlen(e->path);
     if (len == 0)
-        return sr_environment_root_owns(path) ? path : NULL;
+        return sr_environment_root_owns(row_of(e), path) ? path : NULL;
     return path[len] ? path + len + 1 : "";
 }
 
@@ -75,6 +77,26 @@ static bool below_harmless(const struct sr_environment_seen *e, const char *path
 {
     const char *below = below_of(e, path);
     return below && *below && sr_environment_harmless(row_of(e), below);
+}
+
+/* What the directory dir was and is. */
+static void rows_find(struct finder *f, const char *dir, const struct sr_environment **before,
+                      const struct sr_environment **after)
+{
+    bool root = *dir == '\0';
+    mode_t was = sr_view_before(&f->view, dir);
+    if (S_ISDIR(was) || root) {
+        *before = sr_environment_match(dir, f->view.in_home, was_there, &f->view);
+        if (!*before)
+            *before = sr_installed_before(&f->view, dir);
+    } else if (S_ISLNK(was)) {
+        *before = sr_environment_link(dir);
+    }
+    if (S_ISDIR(sr_view_after(&f->view, dir)) || root) {
+        *after = sr_environment_match(dir, f->view.in_home, is_there, &f->view);
+        if (!*after)
+            *after = sr_installed_after(&f->installed, &f->view, dir);
+    }
 }
 
 /* The environment at path, a directory at least on one side; else that of the directory above. */
@@ -88,13 +110,7 @@ static struct level level_find(struct finder *f, const char *path, size_t len,
     if (l.closed && !below_harmless(&f->seen->v[l.environment], dir))
         return l;
     const struct sr_environment *before = NULL, *after = NULL;
-    mode_t was = sr_view_before(&f->view, dir);
-    if (S_ISDIR(was) || len == 0)
-        before = sr_environment_match(dir, f->view.in_home, was_there, &f->view);
-    else if (S_ISLNK(was))
-        before = sr_environment_link(dir);
-    if (S_ISDIR(sr_view_after(&f->view, dir)) || len == 0)
-        after = sr_environment_match(dir, f->view.in_home, is_there, &f->view);
+    rows_find(f, dir, &before, &after);
     if (!before && !after)
         return l;
     SR_GROW(f->seen->v, f->seen->n, f->seen->cap);
@@ -108,7 +124,7 @@ static struct level level_find(struct finder *f, const char *path, size_t len,
     const struct sr_environment *row = before && !before->weak ? before : after ? after : before;
     /* Beside builds, and beside a tree that is an environment itself, another environment may lie
      * within. */
-    l.closed = !row->writes_are_builds && !row->weak && len > 0;
+    l.closed = !row->writes_are_builds && !row->weak && !row->by_sign && len > 0;
     f->anew = NULL;
     return l;
 }
@@ -220,6 +236,7 @@ static struct sr_owner change_count(struct finder *f, const struct item *item)
         root_count(e, c);
         return owner;
     }
+    e->sign |= sr_environment_signed(below);
     owner.harmless = sr_environment_harmless(row_of(e), below) ||
                      sr_bytecode_beside_source(c->path, was_there, &f->view) ||
                      sr_bytecode_beside_source(c->path, is_there, &f->view);
@@ -242,6 +259,7 @@ static void mark_count(struct finder *f, const struct item *item)
     }
     if (m->kind != SR_MARK_ANEW || sr_environment_harmless(row_of(e), *below ? below : "x"))
         return;
+    e->sign |= *below == '\0' || sr_environment_signed(below);
     e->remade += m->same;
     e->touched = true;
     if (!f->anew || !under(m->path, f->anew))
@@ -268,6 +286,7 @@ void sr_environments_find(const struct sr_changeset *set, const struct sr_classi
     size_t n;
     cleanup_free struct item *items = items_make(set, &n);
     struct finder f = { .set = set, .seen = ret, .view = { set, o, false } };
+    sr_installed_find(set, &f.installed);
     ret->change_owner = sr_calloc(set->n, sizeof *ret->change_owner);
     for (size_t i = 0; i < n; i++) {
         if (items[i].kind == ITEM_CHANGE)
@@ -276,6 +295,7 @@ void sr_environments_find(const struct sr_changeset *set, const struct sr_classi
             mark_count(&f, &items[i]);
     }
     free(f.levels);
+    sr_installed_clear(&f.installed);
 }
 
 void sr_environments_seen_clear(struct sr_environments_seen *seen)

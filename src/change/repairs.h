@@ -17,6 +17,7 @@ struct sr_environment_seen {
     uint64_t solid_lost, solid_added, solid_modified; /* those that are not harmless */
     uint64_t remade; /* came back in a directory made anew: with the same bytes or others */
     bool touched;    /* a directory of it changed, or its mode */
+    bool sign;       /* a package's own notes changed */
     bool gone, retyped, anew, moved, reidentified;
     struct sr_strv lost_paths, added_paths;
     bool judged; /* cls is meant */

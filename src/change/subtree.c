@@ -123,6 +123,17 @@ int sr_entry_tell(const struct sr_entry *e, const char *path, bool in_home,
     return 0;
 }
 
+int sr_root_tell(mode_t before, int after_fd, struct sr_changeset *ret, struct sr_error *err)
+{
+    struct stat was = { .st_mode = before }, is;
+    if (fstat(after_fd, &is) < 0)
+        return sr_error_sys(err, "snapshot.read", "cannot look at the root of the tree");
+    struct sr_entry e = {
+        .before_fd = -1, .after_fd = -1, .name = ".", .before = &was, .after = &is
+    };
+    return sr_entry_tell(&e, "", false, ret, NULL, err);
+}
+
 /* By its birth: the change time of an older file moves with each edit, and such a file is lost all
  * the same. The change time is in the stat that we have, and never before the birth. */
 bool sr_entry_born_after(int dirfd, const char *name, const struct stat *st, int64_t moment)

@@ -140,6 +140,7 @@ int sr_plan_build(const struct sr_plan_request *req, struct sr_plan *ret, struct
         sr_plan_clear(&p);
         return -1;
     }
+    sr_plan_git_alternates(&p, caller_home(req->environ_in));
     observe_pin(req, &p);
     sr_plan_seal(&p);
     *ret = p;

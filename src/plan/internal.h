@@ -28,9 +28,16 @@ bool sr_path_covers_system(const char *path, const char *caller_home);
 
 /* The tree itself: fills tree_uid and tree_gid. Code: plan.tree. */
 SR_CHECK int sr_plan_tree_check(const char *tree, const char *caller_home, struct sr_plan *p, struct sr_error *err);
+/* Parents before children. */
+void sr_plan_mounts_sort(struct sr_plan *p);
 /* Targets, after tree, tree_target, rootfs and mounts are set; sorts the mounts. Codes: plan.path, plan.tree. */
 SR_CHECK int sr_plan_paths_check(struct sr_plan *p, struct sr_error *err);
 /* The repository of a linked worktree or submodule, when it lies outside the tree; else NULL. Code: plan.tree. */
 SR_CHECK int sr_plan_git_common(const char *tree, char **ret, struct sr_error *err);
+
+/* Whether the tree's repository may borrow objects: one look, without opening it. */
+bool sr_plan_may_borrow(int tree_fd);
+/* Adds the object stores it borrows from to the mounts, when the run is not staged: after all else of the plan but the seal. */
+void sr_plan_git_alternates(struct sr_plan *p, const char *caller_home);
 
 #endif

@@ -188,15 +188,20 @@ static int by_target(const void *a, const void *b)
     return strcmp(((const struct sr_mount *)a)->target, ((const struct sr_mount *)b)->target);
 }
 
+/* Bytewise order puts a parent before what is below it. */
+void sr_plan_mounts_sort(struct sr_plan *p)
+{
+    if (p->n_mounts)
+        qsort(p->mounts, p->n_mounts, sizeof *p->mounts, by_target);
+}
+
 int sr_plan_paths_check(struct sr_plan *p, struct sr_error *err)
 {
     if (strcmp(p->tree, p->tree_target) != 0 && target_check(p, "tree.target", p->tree_target, err) < 0)
         return -1;
     if (way_open(p, "plan.tree", "the tree", p->tree_target, err) < 0)
         return -1;
-    /* Bytewise order puts a parent before what is below it. */
-    if (p->n_mounts)
-        qsort(p->mounts, p->n_mounts, sizeof *p->mounts, by_target);
+    sr_plan_mounts_sort(p);
     for (size_t i = 0; i < p->n_mounts; i++) {
         if (mount_check(p, &p->mounts[i], err) < 0 || way_open(p, "plan.path", "the mount target", p->mounts[i].target, err) < 0)
             return -1;

@@ -2,19 +2,16 @@
 /* Objects that the tree's repository borrows from others (git clone --shared, --reference): will
  * git find them inside? */
 #include "base/fs.h"
+#include "plan/internal.h"
 #include "plan/preflight.h"
 #include "sandrun/git.h"
 
-#include <fcntl.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /*
- * They are not mounted of our own accord, as the repository of a linked worktree is: nothing names
- * back here. An object directory does not know who borrows from it, so its being one, and whose it
- * is, cannot tell a mirror made for this from a private repository whose path a hostile tree has
- * guessed. Only a policy can say that the check may see it.
+ * The plan of a run that is not staged has mounts for them already (alternates.c). What is left here
+ * is a staged run's, where only a policy can say that the check may see it, and what is no object
+ * store at the path that git will look for.
  */
 static const char list[] = ".git/objects/info/alternates";
 
@@ -54,20 +51,13 @@ static void add_unread(struct preflight *pf, const struct sr_error *why)
             });
 }
 
-/* Most trees borrow nothing, and that is one look: the repository is not opened. */
-static bool may_borrow(int tree_fd)
-{
-    struct stat st;
-    return faccessat(tree_fd, list, F_OK, 0) == 0 ||
-           (fstatat(tree_fd, ".git", &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode));
-}
-
 void preflight_git(struct preflight *pf)
 {
     cleanup_git struct sr_git *g = NULL;
     cleanup_strv struct sr_strv stores = { 0 };
     struct sr_error err = { 0 };
-    if (!may_borrow(pf->tree_fd) || sr_git_open(pf->plan->tree, &g, &err) < 0)
+    /* most trees borrow nothing, and that is one look: the repository is not opened */
+    if (!sr_plan_may_borrow(pf->tree_fd) || sr_git_open(pf->plan->tree, &g, &err) < 0)
         return;
     if (sr_git_alternates(g, &stores, &err) < 0)
         add_unread(pf, &err);

@@ -296,34 +296,66 @@ $PWD
 seen"
     absent new
 }
-# Objects borrowed from a repository outside the tree: refused by name, and what the refusal says to do works.
+# Objects borrowed from a repository outside the tree: mounts of the plan, but of a staged run, where the tree may not choose what of
+# this machine is shown; there it is refused by name, and what the refusal says to do works.
 borrowed() { # borrowed CLONE-OPTIONS...
     project main
     git clone -q "$@" main p || fail "git clone"
     present p/.git/objects/info/alternates
-    sh_binding p Log 'git log --format=%s -1 --skip 1'
-    untouched "$PWD/p" run 121 run --tree p Log
+    sh_binding p Log 'git fsck && git log --format=%s -1 --skip 1'
+    untouched "$PWD/p" run 0 run --tree p Log
+    is "history inside" "$out" first
+    is "the mount" "$(record plan.canonical.mounts.0.source) $(record plan.canonical.mounts.0.readonly)" "$PWD/main/.git/objects true"
+    matches "who set it" "$(record policy.provenance)" "\"field\":\"mounts\.$PWD/main/\.git/objects\",\"layer\":\"tree\""
+    sr plan --tree p Log
+    matches "the plan" "$out" "$PWD/main/\.git/objects .*read-only.*objects/info/alternates"
+    sh_binding p Write "touch '$PWD/main/.git/objects/x'"
+    sr run --tree p Write
+    isnt "writing into the store" "$rc" 0
+    absent main/.git/objects/x
+    cp -a p q
+    untouched "$PWD/p" run 121 run --staged --tree p Log
     verdict errored env.mismatch 121
     is "code" "$(record 'preflight.findings.*.code')" env.mismatch.git_alternates
     matches "the store" "$err" "$PWD/main/\.git/objects"
     local mounts remedy
     remedy=$(record preflight.findings.0.remedy)
     mounts=$(grep -o '"mounts": .*' <<<"$remedy")
-    cp -a p q
-    sh_binding p Log 'git log --format=%s -1 --skip 1' "{$mounts}"
-    run 0 run --tree p Log
+    sh_binding p Log 'git fsck && git log --format=%s -1 --skip 2' "{$mounts}"
+    run 0 run --staged --tree p Log
     is "history inside" "$out" change
-    sh_binding p Write "touch '$PWD/main/.git/objects/x'" "{$mounts}"
-    sr run --tree p Write
-    isnt "writing into the store" "$rc" 0
-    absent main/.git/objects/x
     (cd q && eval "$(grep -o 'git repack -a -d && rm "$([^)]*)"' <<<"$remedy")") || fail "git repack"
     absent q/.git/objects/info/alternates
-    run 0 run --tree q Log
-    is "history inside" "$out" first
+    run 0 run --staged --tree q Log
+    is "history inside" "$out" change
 }
-t "a17 git clone --shared: refused by name, and both ways out work" borrowed --shared
+t "a17 git clone --shared: shown, and refused when staged; both ways out work" borrowed --shared
 t "a17 git clone --reference: likewise" borrowed --no-local --reference main
+no_store() { # no_store PATH: named by a tree, is not shown for that
+    project p
+    sh_binding p Look "ls -d '$1' && echo SEEN"
+    printf '%s\n' "$1" >p/.git/objects/info/alternates
+    run 121 run --tree p Look
+    verdict errored env.mismatch 121
+    lacks "output" "$out" SEEN
+}
+secret_directory() {
+    mkdir -p secret/pack && echo x >secret/pack/x
+    no_store "$PWD/secret"
+}
+t "a17 a directory that is no object store is not shown because a tree names it" secret_directory
+t "a17 nor is a home" no_store "$HOME"
+worktree_borrowed() {
+    project main
+    git clone -q --shared main far || fail "git clone"
+    git -C far worktree add -q ../p -b side || fail "git worktree"
+    sh_binding p Log 'git log --format=%s -1 --skip 1'
+    run 0 run --tree p Log
+    is "history inside" "$out" first
+    run 121 run --staged --tree p Log
+    verdict errored env.mismatch 121
+}
+t "a17 a linked worktree of a repository that borrows" worktree_borrowed
 
 t "a17 a path with spaces" odd_path 'with two spaces'
 t "a17 a path with commas" odd_path 'lower=a,upper=b'

@@ -171,6 +171,34 @@ t "a21 git refreshes its index" harmless 'touch README test_it.py; GIT_OPTIONAL_
 t "a21 modes changed and changed back" harmless 'chmod 700 .venv/pyvenv.cfg && chmod 644 .venv/pyvenv.cfg'
 
 
+# However the tree is held; sandrun.json pins the host, so what changes the tree comes last.
+root_mode() { # root_mode WHAT OPTIONS... : run over p, whose own directory the command shuts to others
+    local what=$1
+    shift
+    run 0 run --tree p "$@" Work
+    is "mode, $what" "$(paths_of mode)" .
+    is "all changes, $what" "$(record changes.total)" 1
+    matches "before and after, $what" "$(record changes.list)" '"before":\{"mode":"040755".*"after":\{"mode":"040711"'
+    sr diff "$(basename "$(dirname "$(newest_record)")")"
+    matches "diff, $what" "$out" '^  m \.$'
+}
+root_modes() {
+    project p
+    sh_binding p Work 'chmod 711 .'
+    untouched "$PWD/p" root_mode held --staged
+    sh_binding p Nothing 'touch x; rm x'
+    chmod 3755 p
+    run 0 run --tree p Nothing
+    is "changes in a setgid and sticky tree" "$(record changes.list)" "[]"
+    chmod 0755 p && chmod g-s p
+    sh_binding p Work 'chmod 711 .' '{"tree": {"writes": "direct"}}'
+    root_mode direct
+    chmod 755 p
+    $PY "$top/tests/lib/binding.py" p/sandrun.json Work '{"command": ["sh", "-c", "chmod 711 ."], "executes": true, "uncontained": "to see"}'
+    root_mode uncontained
+}
+t "a22 the mode of the tree's own directory is told, however the tree is held" root_modes
+
 listed_one_by_one() {
     project p
     mkdir -p p/d/e p/old/f

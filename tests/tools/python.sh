@@ -47,6 +47,46 @@ venv_clear() {
 }
 t "a18 python3 -m venv --clear: exit 0, every package lost, said so" venv_clear
 
+# A wheel made by hand: there is no index here, and nothing to build it with is needed.
+wheel() { # wheel DIR NAME
+    $PY - "$1" "$2" <<'PY'
+import sys, zipfile
+name = sys.argv[2]
+files = {f'{name}/__init__.py': 'value = 1\n',
+         f'{name}-1.0.dist-info/METADATA': f'Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n',
+         f'{name}-1.0.dist-info/WHEEL': 'Wheel-Version: 1.0\nGenerator: hand\nRoot-Is-Purelib: true\nTag: py3-none-any\n'}
+files[f'{name}-1.0.dist-info/RECORD'] = ''.join(f'{f},,\n' for f in files)
+with zipfile.ZipFile(f'{sys.argv[1]}/{name}-1.0-py3-none-any.whl', 'w') as z:
+    for f, text in files.items():
+        z.writestr(f, text)
+PY
+}
+pip_binding() { # pip_binding NAME TARGET PACKAGE
+    sh_binding p "$1" "python3 -m pip install -q --no-index --no-deps --target $2 ./$3-1.0-py3-none-any.whl" '{"limits": {"wall": "90s"}}'
+}
+pip_target() {
+    with_pytest
+    wheel p alpha && wheel p beta
+    /usr/bin/python3 -m pip install -q --no-index --no-deps --target p/packages p/alpha-1.0-py3-none-any.whl 2>/dev/null ||
+        fail "pip could not install on the host"
+    printf '/packages/\n' >>p/.gitignore
+    commit p
+    sh_binding p Use 'PYTHONPATH=packages python3 -c "import alpha" && echo x >packages/report.xml'
+    healthy p Use
+    pip_binding Site "$(cd p && echo .venv/lib/python3*/site-packages)" beta
+    repaired p Site 'env\.changed' '^\.venv$'
+    pip_binding More packages beta
+    repaired p More 'env\.changed' '^packages$'
+    pip_binding New vendor/py beta
+    repaired p New 'env\.created' '^vendor/py$'
+    # shellcheck disable=SC2088
+    pip_binding Home '~/packages' beta
+    repaired p Home 'env\.created' '^packages$'
+    pip_binding Here . beta
+    repaired p Here 'env\.created' '^\.$'
+}
+t "a20 pip install --target: into the environment, beside packages, into a new directory, HOME or the tree itself" pip_target
+
 venv_clear_tree() {
     with_pytest
     binding p Clear '["python3", "-m", "venv", "--clear", "--without-pip", "."]'

@@ -4,6 +4,11 @@
 #include "change/set.h"
 #include "change_rig.h"
 
+#define INSTALL(dir, name)                                                                         \
+    "mkdir -p " dir "/" name " " dir "/" name "-1.dist-info; echo x > " dir "/" name               \
+    "/__init__.py; echo pip > " dir "/" name "-1.dist-info/INSTALLER; echo y > " dir "/" name      \
+    "-1.dist-info/RECORD"
+
 /* A tree as developers have it: sources under no git, a venv, node_modules, a tox environment. */
 #define TREE                                                                                       \
     "mkdir -p src .venv/bin .venv/lib/python3.11/site-packages/pkg "                               \
@@ -17,7 +22,7 @@
     "for p in a b; do echo $p > node_modules/$p/index.js; echo '{}' > "                            \
     "node_modules/$p/package.json; done;"                                                          \
     "echo '{}' > node_modules/.package-lock.json; echo 1 > .tox/py/lib/x; echo s > src/main.py; "  \
-    "echo m > Makefile;"
+    "echo m > Makefile;" INSTALL("layer", "one") "; echo h > layer/handler.py;"
 
 /* Puts the venv back, byte for byte, from a copy outside. */
 #define SAVE  "cp -a .venv /tmp/sandrun-saved-$$ && "
@@ -39,6 +44,21 @@ static const struct repair_case repairs[] = {
     { "mkdir .tox/log; echo x > .tox/log/1; mkdir .tox/py/log; echo x > .tox/py/log/2", "" },
     { "mkdir -p fresh/node_modules/.cache/v; echo x > fresh/node_modules/.cache/v/y", "" },
     { "mkdir -p .tox/.pkg/lib; echo x > .tox/.pkg/lib/y", "" },
+    /* packages in a directory of any name: what pip --target leaves; sources may lie beside them */
+    { INSTALL("new", "one"), "env.created:new:python" },
+    { INSTALL("target/dir", "one"), "env.created:target/dir:python" },
+    { INSTALL(".", "one"), "env.created:.:python" },
+    { INSTALL("layer", "two"), "env.changed:layer:python" },
+    { "rm -r layer/one layer/one-1.dist-info", "env.deleted:layer:python" },
+    { "rm -r layer", "env.deleted:layer:python" },
+    { "mv layer layer2", "env.deleted:layer:python env.created:layer2:python" },
+    { "rm -r layer; " INSTALL("layer", "one"), "env.rebuilt:layer:python" },
+    { "echo edited > layer/handler.py; echo x > layer/report.xml", "" },
+    { "mkdir -p build/one.dist-info; echo x > build/one.dist-info/METADATA", "" },
+    { INSTALL(".cache/unpacked", "one"), "" },
+    { "mkdir -p layer/node_modules/x; echo > layer/node_modules/x/index.js",
+      "env.created:layer/node_modules:node_modules" },
+    { "echo home = /x > layer/pyvenv.cfg", "env.changed:layer:python" },
     /* deleted */
     { "rm -r .venv", "env.deleted:.venv:venv" },
     { "rm -r node_modules", "env.deleted:node_modules:node_modules" },

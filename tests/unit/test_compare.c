@@ -45,6 +45,31 @@ Test(compare, a22_by_content)
     }
 }
 
+/* Of an overlay's upper and of a copy alike. */
+Test(compare, a22_the_root_itself)
+{
+    static const struct {
+        mode_t before;
+        const char *command, *want;
+    } roots[] = {
+        { 040755, "true", "" },
+        { 040755, "echo x > f", "+f" },
+        { 040755, "chmod 700 .", "%." },
+        { 040755, "chmod 000 .; echo x > -a; echo x > a", "+-a %. +a" },
+        { 040755, "chmod 1755 .", "%." },
+    };
+    for (size_t i = 0; i < sizeof roots / sizeof *roots; i++) {
+        struct rig r = rig_make("true");
+        rig_sh(&r, "upper", roots[i].command);
+        cr_assert_eq(sr_root_tell(roots[i].before, r.upper_fd, &r.set, &r.err), 0, "%s", r.err.text);
+        rig_read(&r);
+        rig_classify(&r);
+        cleanup_free char *got = set_text(&r.set);
+        cr_expect_str_eq(got, roots[i].want, "%o %s: %s", roots[i].before, roots[i].command, got);
+        rig_down(&r);
+    }
+}
+
 Test(compare, a24_deeper_than_path_max)
 {
     struct rig r = rig_make("true");

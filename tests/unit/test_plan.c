@@ -472,6 +472,108 @@ Test(plan, a17_submodule_brings_its_repository)
     sr_plan_clear(&p);
 }
 
+/* ---- borrowed objects ---- */
+
+/* A repository at base/NAME that borrows what alternates says. */
+static char *store_of(const char *name, const char *alternates)
+{
+    char *objects = sr_asprintf("%s/%s/objects", base, name);
+    cleanup_free char *git = sr_asprintf("%s/%s", base, name);
+    put_below(git, "HEAD", "ref: refs/heads/main\n");
+    put_below(git, "config", "[core]\n\trepositoryformatversion = 0\n");
+    put_below(git, "refs/heads/x", "");
+    put_below(objects, "pack/x", "");
+    put_below(objects, "info/alternates", alternates);
+    return objects;
+}
+
+static void expect_mounts(bool staged, const char *const *want)
+{
+    struct sr_binding b = binding();
+    struct sr_plan p;
+    struct sr_error err;
+    cr_assert_eq(build(&b, tree, NULL, no_environ, staged, &p, &err), 0, "%s: %s", err.code, err.text);
+    size_t n = 0;
+    for (; want[n]; n++) {
+        cr_assert_lt(n, p.n_mounts, "no mount of %s", want[n]);
+        const struct sr_mount *m = &p.mounts[n];
+        cr_expect(m->readonly && m->reason && strcmp(m->source, want[n]) == 0 && strcmp(m->target, want[n]) == 0, "%s, not %s", m->source,
+                  want[n]);
+    }
+    cr_expect_eq(p.n_mounts, n);
+    sr_plan_clear(&p);
+}
+#define EXPECT_MOUNTS(staged, ...) expect_mounts(staged, (const char *const[]){ __VA_ARGS__, NULL })
+
+Test(plan, a27_borrowed_objects_are_mounts_unless_staged)
+{
+    cleanup_free char *far = store_of("far.git", ""), *to_far = sr_asprintf("# x\n%s\n", far);
+    cleanup_free char *near = store_of("near", to_far), *own = store_of("tree/.git", "../../../near/objects\n");
+    EXPECT_MOUNTS(false, far, near);
+    EXPECT_MOUNTS(true, NULL);
+    struct sr_binding b = binding();
+    struct sr_plan p = built(&b, no_environ);
+    const struct sr_plan_provenance *last = &p.provenance[p.n_provenance - 1];
+    cleanup_free char *field = sr_asprintf("mounts.%s", far), *file = sr_asprintf("%s/info/alternates", own);
+    cr_expect_str_eq(last->field, field);
+    cr_expect_str_eq(last->layer, "tree");
+    cr_expect_str_eq(last->file, file);
+    char digest[SR_DIGEST_TEXT];
+    memcpy(digest, p.digest, sizeof digest);
+    sr_plan_clear(&p);
+    /* what the policy mounts stays the policy's, and a binding of the host has no mounts */
+    cleanup_free char *whole = sr_asprintf("%s/far.git", base);
+    struct sr_mount mount = { .source = whole, .readonly = true };
+    b.mounts = &mount;
+    b.n_mounts = 1;
+    p = built(&b, no_environ);
+    cr_expect_eq(p.n_mounts, 2);
+    cr_expect_str_eq(p.mounts[0].source, whole);
+    cr_expect_str_eq(p.mounts[1].source, near);
+    cr_expect_str_neq(p.digest, digest);
+    sr_plan_clear(&p);
+    b = binding();
+    b.uncontained = S("a reason");
+    p = built(&b, no_environ);
+    cr_expect_eq(p.n_mounts, 0);
+    sr_plan_clear(&p);
+}
+
+Test(plan, a27_what_is_no_object_store_is_not_mounted)
+{
+    cleanup_free char *inner = store_of("tree/inner", ""), *outer = store_of("outer", ""), *bare = sr_asprintf("%s/bare", base),
+                       *link = sr_asprintf("%s/link", base), *linked = sr_asprintf("%s/link/objects", base), *above = sr_path_join(base, ".");
+    cleanup_free char *repository_of = sr_asprintf("%s/outer", base);
+    cleanup_free char *into_objects = sr_asprintf("%s/objects", link);
+    put_below(bare, "info/x", "");
+    cr_assert_eq(symlink(repository_of, link), 0);
+    const char *const names[] = { inner, bare, linked, into_objects, repository_of, above, base, "/usr/share", "/etc", "/", "/root", "\"/quoted\"" };
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        cleanup_free char *text = sr_asprintf("%s\n", names[i]);
+        cleanup_free char *own = store_of("tree/.git", text);
+        EXPECT_MOUNTS(false, NULL);
+    }
+    cleanup_free char *text = sr_asprintf("%s\n%s\n", bare, outer), *own = store_of("tree/.git", text);
+    EXPECT_MOUNTS(false, outer);
+    /* the caller's home, or what holds it, whatever it looks like */
+    cleanup_free char *home = sr_asprintf("HOME=%s/objects/x", repository_of);
+    char *const environ_in[] = { home, NULL };
+    struct sr_binding b = binding();
+    struct sr_plan p = built(&b, environ_in);
+    cr_expect_eq(p.n_mounts, 0);
+    sr_plan_clear(&p);
+}
+
+Test(plan, a27_a_linked_worktree_whose_repository_borrows)
+{
+    cleanup_free char *back = sr_asprintf("%s/.git\n", tree), *git = repository(back), *far = store_of("far.git", "");
+    cleanup_free char *dotgit = sr_asprintf("gitdir: %s/worktrees/wt\n", git), *to_far = sr_asprintf("%s\n", far);
+    put_below(tree, ".git", dotgit);
+    put_below(git, "objects/info/alternates", to_far);
+    EXPECT_MOUNTS(false, far);
+    EXPECT_MOUNTS(true, NULL);
+}
+
 Test(plan, a17_git_file_that_leads_nowhere_mounts_nothing)
 {
     put_below(tree, ".git", "gitdir: /sandrun/not/there\n");

@@ -47,6 +47,21 @@ static const struct {
     { "echo a > f; ln f g", "echo b > g", "~f ~g" },
 };
 
+/* The digest of the whole is of what lies in the tree; the root's own mode is told beside it. */
+Test(snapshot, a22_the_root_itself)
+{
+    struct rig r = rig_make("touch f");
+    struct sr_manifest *a = take(&r, -1);
+    rig_sh(&r, "lower", "chmod 700 .; touch +g");
+    struct sr_manifest *b = take(&r, -1);
+    cleanup_free char *got = diff_text(&r, a, b);
+    cr_assert_str_eq(got, "++g %.");
+    cr_assert(r.set.v[1].before.mode == 040755 && r.set.v[1].after.mode == 040700);
+    sr_manifest_free(a);
+    sr_manifest_free(b);
+    rig_down(&r);
+}
+
 Test(snapshot, what_changed_between_two)
 {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

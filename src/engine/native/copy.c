@@ -29,7 +29,7 @@ static int dress(int dst, const char *name, const struct stat *st, const struct 
     if (ids->shift &&
         fchownat(dst, name, shifted(ids, st->st_uid, ids->uid), shifted(ids, st->st_gid, ids->gid), AT_SYMLINK_NOFOLLOW) < 0)
         return -1;
-    if (!S_ISLNK(st->st_mode) && fchmodat(dst, name, st->st_mode & 01777, 0) < 0)
+    if (!S_ISLNK(st->st_mode) && fchmodat(dst, name, st->st_mode & 07777, 0) < 0)
         return -1;
     return utimensat(dst, name, times, AT_SYMLINK_NOFOLLOW);
 }

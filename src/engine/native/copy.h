@@ -17,9 +17,10 @@ struct native_copy_ids {
 };
 
 /*
- * Copies everything beneath src to dst: bytes (reflinked where both share a filesystem that can), modes without setuid and setgid,
- * times in nanoseconds (a copy that flattens them makes build tools rebuild, or worse, not), links, FIFOs; hardlinks become files of their
- * own; sockets and devices are left out, a check has no use for them. At most NATIVE_COPY_DEPTH_MAX directories deep.
+ * Copies everything beneath src to dst: bytes (reflinked where both share a filesystem that can), whole modes (a bit left out would
+ * read as the command's doing, and setuid does nothing where every mount is nosuid), times in nanoseconds (a copy that flattens
+ * them makes build tools rebuild, or worse, not), links, FIFOs; hardlinks become files of their own; sockets and devices are left
+ * out, a check has no use for them. At most NATIVE_COPY_DEPTH_MAX directories deep.
  * Codes: engine.unavailable.copy.
  */
 enum { NATIVE_COPY_DEPTH_MAX = 256 };

@@ -48,6 +48,7 @@ struct native {
     int root_fd;    /* the new root: a tmpfs, read-only in the end */
     int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm vartmp, and views of mounts */
     enum sr_tree_mode tree_mode;
+    mode_t root_mode; /* of the upper: the tree's, as far as it could be given */
     unsigned views; /* made so far: each has a directory of the scratch */
     bool tell_steps; /* for the doctor: MSG_STEP after each */
     bool plain; /* the uncontained host process: no init, no namespaces (plain.c) */
@@ -75,6 +76,7 @@ struct native_msg {
     int64_t when_ns; /* CLOCK_MONOTONIC */
     union {
         struct sr_error err;
+        mode_t root_mode; /* MSG_SCRATCH */
         struct {
             unsigned n;
             struct {

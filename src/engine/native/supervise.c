@@ -122,6 +122,7 @@ static void reap(struct loop *l)
 static void on_scratch(struct loop *l, const struct native_msg *m, const int *fds)
 {
     l->s->outcome->tree_mode = (enum sr_tree_mode)m->status;
+    l->s->outcome->root_mode = m->root_mode;
     l->s->outcome->upper_fd = fds[0];
     l->s->outcome->home_fd = fds[1];
     if (l->s->outcome->tree_mode != SR_TREE_COPY)

@@ -30,14 +30,16 @@ static int open_tree_again(const struct native *n, struct sr_error *err)
 }
 
 /* The merged root shows the upper's attributes, so the upper gets those of the tree. */
-static int dress_upper(const struct native *n, struct sr_error *err)
+static int dress_upper(struct native *n, struct sr_error *err)
 {
     struct stat st;
     if (fstat(n->tree_fd, &st) < 0)
         return sr_error_sys(err, "plan.tree", "cannot look at the tree %s", n->plan->tree);
     const struct timespec times[2] = { st.st_atim, st.st_mtim };
-    if (fchmodat(n->scratch_fd, "u", st.st_mode & 0777, 0) < 0 || utimensat(n->scratch_fd, "u", times, 0) < 0)
+    if (fchmodat(n->scratch_fd, "u", st.st_mode & 07777, 0) < 0 || utimensat(n->scratch_fd, "u", times, 0) < 0 ||
+        fstatat(n->scratch_fd, "u", &st, AT_SYMLINK_NOFOLLOW) < 0)
         return sr_error_sys(err, "engine.unavailable.overlay", "cannot give the upper the attributes of the tree");
+    n->root_mode = st.st_mode;
     return 0;
 }
 
@@ -139,7 +141,7 @@ int step_tree(struct native *n, struct sr_error *err)
         return -1;
     if (native_attach(n->root_fd, mnt, n->plan->tree_target, true, err) < 0)
         return -1;
-    struct native_msg m = { .type = MSG_SCRATCH, .status = (int)n->tree_mode };
+    struct native_msg m = { .type = MSG_SCRATCH, .status = (int)n->tree_mode, .root_mode = n->root_mode };
     cleanup_fd int upper = openat(n->scratch_fd, "u", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     cleanup_fd int home = openat(n->scratch_fd, "home", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     const int fds[] = { upper, home };
