@@ -189,7 +189,7 @@ int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outc
     struct pipes p = { -1, -1, -1, -1, -1, -1 };
     if (sr_cgroup_create(io->run, &n->plan->limits, n->mountinfo.data ? n->mountinfo.data : "", &n->cg, err) < 0)
         return -1;
-    o->limits = sr_limits_json(&n->cg, &n->plan->limits);
+    o->limits = sr_limits_json(&n->cg, &n->plan->limits, !n->plain);
     int done = pipes_open(&p, err);
     if (done == 0) {
         n->sock = p.child_sock;
