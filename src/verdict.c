@@ -43,13 +43,35 @@ static const struct rule ends[] = {
     [SR_END_WALL] = { "limit.wall", SR_STATUS_ERRORED, SR_EXIT_WALL, FIXED, true },
     [SR_END_IDLE] = { "limit.idle", SR_STATUS_ERRORED, SR_EXIT_WALL, FIXED, true },
     [SR_END_OUTPUT] = { "limit.output", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
-    [SR_END_MEMORY] = { "limit.memory", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
-    [SR_END_PIDS] = { "limit.pids", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
-    [SR_END_DISK] = { "limit.disk", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
-    [SR_END_FILES] = { "limit.files", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
     [SR_END_INTERRUPTED] = { "run.interrupted", SR_STATUS_ERRORED, SR_EXIT_SANDBOX, FIXED, true },
 };
 _Static_assert(sizeof ends / sizeof *ends == SR_END_COUNT, "one rule per end");
+
+/* The limits that a command can reach and go on: those that end the run are ends. */
+static const struct rule limits[] = {
+    [SR_LIMIT_MEMORY] = { "limit.memory", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
+    [SR_LIMIT_DISK] = { "limit.disk", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
+    [SR_LIMIT_FILES] = { "limit.files", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
+    [SR_LIMIT_PIDS] = { "limit.pids", SR_STATUS_ERRORED, SR_EXIT_LIMIT, FIXED, true },
+};
+
+/*
+ * A failure after a limit was reached may be the limit's doing, whatever the policy says of reached limits, so it is never the
+ * code's; a success is judged by limits.on_reached. Both stand before a repair, as for a run that was cut off: something inside
+ * was (killed, refused, short of room), and that may be what made a tool repair, or what left its repair half-done. The limit
+ * has to change first, and the next run shows whether the repair was its consequence.
+ */
+static const struct rule *rule_of(const struct sr_plan *plan, const struct sr_outcome *o)
+{
+    bool by_itself = o->end == SR_END_EXITED || o->end == SR_END_SIGNALED;
+    bool success = o->end == SR_END_EXITED && o->code == 0;
+    if (!by_itself || (success && plan->limits.on_reached == SR_ON_REACHED_REPORT))
+        return &ends[o->end];
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
+        if (o->reached[i].times)
+            return &limits[i];
+    return &ends[o->end];
+}
 
 static void say(struct sr_verdict *v, enum sr_status status, const char *reason, int code)
 {
@@ -105,7 +127,7 @@ void sr_verdict_of_run(const struct sr_plan *plan, const struct sr_outcome *o, c
         say(ret, SR_STATUS_ERRORED, "run.error", SR_EXIT_SANDBOX);
         return;
     }
-    const struct rule *r = &ends[o->end];
+    const struct rule *r = rule_of(plan, o);
     bool repaired = changes && changes->n_repairs > 0 && plan->on_repair != SR_ON_REPAIR_REPORT;
     if (!r->before_repair && repaired)
         say(ret, SR_STATUS_ERRORED, "env.repaired", SR_EXIT_ENV);

@@ -19,14 +19,40 @@ enum sr_end {
     SR_END_WALL,
     SR_END_IDLE,
     SR_END_OUTPUT,
-    SR_END_MEMORY,       /* the kernel's OOM killer, counted in the run's own cgroup */
-    SR_END_PIDS,         /* fork was refused by the run's own pids limit and the command failed */
-    SR_END_DISK,         /* the run's own filesystem was full (or a file too large) and the command failed */
-    SR_END_FILES,        /* the same, of inodes */
     SR_END_INTERRUPTED,  /* SIGINT, SIGTERM, SIGHUP to the supervisor: code is the signal */
     SR_END_COUNT
 };
 const char *sr_end_name(enum sr_end e);
+
+/*
+ * What can be reached. Of several, the first in this order is the verdict's reason: what is short of memory or disk fails to
+ * start processes as well. cpus is not among them, as it slows and stops nothing.
+ */
+enum sr_limit {
+    SR_LIMIT_MEMORY,     /* the kernel's OOM killer, counted in the run's own cgroup */
+    SR_LIMIT_DISK,       /* the run's own filesystem was full, or a file too large */
+    SR_LIMIT_FILES,      /* the same, of inodes */
+    SR_LIMIT_PIDS,       /* a fork was refused, counted in the run's own cgroup */
+    SR_LIMIT_OUTPUT,     /* these three end the run: SR_END_OUTPUT, SR_END_WALL, SR_END_IDLE */
+    SR_LIMIT_WALL,
+    SR_LIMIT_IDLE,
+    SR_LIMIT_OPEN_FILES, /* no policy's: the same for every check, and never known to be reached */
+    SR_LIMIT_COUNT
+};
+const char *sr_limit_name(enum sr_limit l); /* as below "limits" in a policy */
+
+struct sr_reached {
+    uint64_t times;           /* 0: not reached; of a sampled one: how often it was seen to become full */
+    int64_t first_ns, last_ns; /* seen so, after the command's start; -1: not known */
+    const char *told_by;      /* "kernel", "supervisor", "sampling" (what came and went between two looks is not seen), "signal" */
+    const char *by;           /* NULL: who holds the limit. "machine": another bound than the limit's was reached, one outside */
+};
+
+/* Whether it was reached cannot be known here. */
+struct sr_unknowable {
+    const char *by; /* who holds it */
+    const char *why; /* NULL: it can be known */
+};
 
 struct sr_observation {
     const char *control; /* "root_readonly", "network_lo_only", ... */
@@ -49,10 +75,13 @@ struct sr_outcome {
     struct sr_observation *observed; /* verified from inside before exec */
     size_t n_observed;
     cJSON *limits; /* object: per limit {value, by: "cgroup v1"|"cgroup v2"|"rlimit"|"tmpfs"|"supervisor"} */
-    char reached[16]; /* "", or the limit that was hit though the command went on to succeed */
+    struct sr_reached reached[SR_LIMIT_COUNT]; /* however the command went on: what it means is the verdict's */
+    struct sr_unknowable unknowable[SR_LIMIT_COUNT];
     struct sr_stream_result out, err;
     uint64_t setup_ns, run_ns; /* to exec; exec to end */
     uint64_t cpu_user_us, cpu_system_us, memory_peak, disk_peak, pids_peak;
+    uint64_t memory_at_bound; /* how often memory stood at its limit: reclaim may have made room, nothing failed by it alone */
+    bool at_bound_told; /* there is such a counter here */
     int lower_fd, upper_fd, home_fd; /* for the change set: -1 where the mode has none. Copy mode: upper_fd is the copy */
     struct sr_manifest *fresh; /* copy mode: the copy as it was before the command, without content */
     enum sr_tree_mode tree_mode;

@@ -23,7 +23,12 @@
  *   tree       {path, target, before, after}: {commit, index, dev, ino, taken_ns} or null
  *   preflight  {looked, findings}
  *   enforced   {contained, decision, uncontained, refusals [{code, text, line}], controls [{control, held, detail}], limits,
- *              tree_mode, reached}. contained only when the gate said so and every control was seen to hold from inside
+ *              tree_mode, reached, unknowable}. contained only when the gate said so and every control was seen to hold from
+ *              inside. reached [{limit, bound (as a policy spells it), by, times, told_by, first_ns, last_ns}]: each limit that
+ *              was reached, whatever became of the command; times are after the command's start, null where not known.
+ *              unknowable [{limit, by, why}]: those of which nobody can tell here
+ *   usage      ..., memory_at_bound: how often memory stood at its limit, null where the kernel does not tell. Reclaim makes
+ *              room there, so that it alone is no limit reached
  *   changes    sr_changeset_json, null when nothing ran
  *   output     {stdout, stderr}: {bytes, logged, truncated, digest}
  *   cleanup    the inventory [{kind, value, state, why}]

@@ -32,6 +32,10 @@ enum sr_rootfs { SR_ROOTFS_ABSENT, SR_ROOTFS_HOST, SR_ROOTFS_IMAGE, SR_ROOTFS_CO
 enum sr_on_repair { SR_ON_REPAIR_FAIL, SR_ON_REPAIR_REPORT, SR_ON_REPAIR_COUNT };
 enum sr_on_mismatch { SR_ON_MISMATCH_BLOCK, SR_ON_MISMATCH_REPORT, SR_ON_MISMATCH_COUNT };
 
+/* limits.on_reached: what a limit that was reached means for a command that exited 0 all the same. A floor that does not say leaves
+ * it to the plan: error for a staged run, report for any other. */
+enum sr_on_reached { SR_ON_REACHED_ERROR, SR_ON_REACHED_REPORT, SR_ON_REACHED_COUNT };
+
 /* Policy layers, weakest first. */
 enum sr_layer {
     SR_LAYER_FLOOR,
@@ -50,6 +54,8 @@ const char *sr_on_repair_name(enum sr_on_repair v);
 int sr_on_repair_from(const char *name);
 const char *sr_on_mismatch_name(enum sr_on_mismatch v);
 int sr_on_mismatch_from(const char *name);
+const char *sr_on_reached_name(enum sr_on_reached v);
+int sr_on_reached_from(const char *name);
 const char *sr_layer_name(enum sr_layer v);
 
 /* Every limit is present in a plan that is contained; 0 means absent. */
@@ -62,6 +68,7 @@ struct sr_limits {
     uint64_t output_bytes; /* stdout and stderr together */
     uint64_t disk_bytes;   /* what may be written to the tree, /tmp and HOME */
     uint64_t files;        /* inodes of the same */
+    enum sr_on_reached on_reached;
 };
 
 struct sr_mount {

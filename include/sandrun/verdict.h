@@ -33,7 +33,8 @@ struct sr_verdict {
     int own_exit; /* of command.exit: what the command exited with; else as exit */
 };
 
-/* Each from its own facts; sr_verdict_of_run applies the order: interrupted, not executed, limits, repair, exit. */
+/* Each from its own facts; sr_verdict_of_run applies the order: interrupted, not executed, limits, repair, exit. A limit that was
+ * reached and did not end the run counts among the limits when the command failed, or when limits.on_reached is error. */
 void sr_verdict_blocked(const char *code, struct sr_verdict *ret);
 void sr_verdict_error(const struct sr_error *err, struct sr_verdict *ret); /* 125, or 120 for the refusing codes */
 void sr_verdict_mismatch(struct sr_verdict *ret);

@@ -82,6 +82,7 @@ static void plan_limits(struct cli_page *p, const struct sr_plan *plan)
         cli_limit_text(rows[i].kind, rows[i].value, text);
         field(p, plan, rows[i].name, text);
     }
+    field(p, plan, "limits.on_reached", sr_on_reached_name(l->on_reached));
 }
 
 static void plan_rootfs(struct cli_page *p, const struct sr_plan *plan)

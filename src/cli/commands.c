@@ -41,7 +41,7 @@ static const struct cli_positional takes_command[] = {
     { CLI_EXIT_OWN, "failed: the command's own exit status, or 128+n when signal n killed it" },   \
         { SR_EXIT_BLOCKED, "blocked: a control refused; nothing ran" },                            \
         { SR_EXIT_ENV, "errored: the environment cannot work here, or was repaired" },             \
-        { SR_EXIT_LIMIT, "errored: a limit of memory, processes, disk or output stopped it" },     \
+        { SR_EXIT_LIMIT, "errored: a limit of memory, processes, disk or output was reached" },    \
         { SR_EXIT_WALL, "errored: a time limit stopped it" },                                      \
         { SR_EXIT_SANDBOX, "errored: sandrun failed, or the command line was wrong" },             \
         { SR_EXIT_NOT_EXECUTED, "errored: the command could not be executed" },                    \

@@ -40,6 +40,8 @@ const struct cli_option cli_options_limits[] = {
     VALUE("output", 0, "SIZE", CLI_SIZE, "stdout and stderr together"),
     VALUE("disk", 0, "SIZE", CLI_SIZE, "bytes written to the tree, /tmp and HOME"),
     VALUE("files", 0, "N", CLI_NUMBER, "files made in the tree, /tmp and HOME"),
+    CHOICE("on-reached", "WORD", "error report",
+           "what a limit that was reached means although the command exited 0"),
     END,
 };
 

@@ -34,14 +34,24 @@ static cJSON *limit_value(const struct cli_option *o, const char *value)
     return cJSON_CreateString(value);
 }
 
+/* "on-reached" of the command line is "on_reached" of the policy. */
+static char *field_name(const struct cli_option *o)
+{
+    char *name = sr_strdup(o->name);
+    for (char *c = name; *c; c++)
+        *c = *c == '-' ? '_' : *c;
+    return name;
+}
+
 char *cli_overrides(const struct cli_args *a, const char *binding)
 {
     cJSON *limits = sr_json_object(), *one = sr_json_object(), *bindings = sr_json_object();
     cleanup_json cJSON *root = sr_json_object();
     for (const struct cli_option *o = cli_options_limits; o->name; o++) {
         const char *value = cli_arg(a, o->name);
+        cleanup_free char *name = field_name(o);
         if (value)
-            sr_json_add(limits, o->name, limit_value(o, value));
+            sr_json_add(limits, name, limit_value(o, value));
     }
     bool any = limits->child != NULL;
     sr_json_add(one, "limits", limits);

@@ -17,8 +17,9 @@ const struct cli_status_row cli_status_rows[] = {
     { "121", "errored", "no",
       "the environment cannot work here (`env.mismatch`) or was repaired (`env.repaired`)" },
     { "122", "errored", "no",
-      "a limit other than time stopped it (`limit.memory`, `limit.pids`, `limit.disk`, "
-      "`limit.output`)" },
+      "a limit other than time was reached (`limit.memory`, `limit.pids`, `limit.disk`, "
+      "`limit.files`, `limit.output`): the command was stopped, or failed, or `limits.on_reached` is "
+      "`error`" },
     { "124", "errored", "no", "a time limit stopped it (`limit.wall`, `limit.idle`)" },
     { "125", "errored", "no",
       "sandrun or the sandbox failed, was told to stop (`run.interrupted`), or was called wrongly; "

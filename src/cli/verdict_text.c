@@ -165,13 +165,69 @@ static void error_lines(struct cli_page *p, const struct sr_error *err)
         cli_lines(p, CLI_PLAIN, "  do: ", err->hint);
 }
 
+/* A limit that the policy has a word for: open_files is the same for every check, and nobody's to raise. */
+static bool is_policys(const cJSON *record, const char *limit)
+{
+    return cli_at(cli_at(record, "enforced.limits"), limit) != NULL;
+}
+
+/* "64MiB", "512": a size or a time is a string, a count a number. */
+static char *bound_text(const cJSON *bound)
+{
+    return cJSON_IsString(bound) ? sr_strdup(bound->valuestring) : sr_json_compact(bound);
+}
+
+static void reached_one(struct cli_page *p, const cJSON *one)
+{
+    const char *limit = cli_string_at(one, "limit"), *by = cli_string_at(one, "by");
+    const cJSON *bound = cli_at(one, "bound");
+    uint64_t times = cli_u64_at(one, "times");
+    cleanup_free char *often = times == 1 ? sr_strdup("") : sr_asprintf(" %" PRIu64 " times", times);
+    if (!limit || !by)
+        return;
+    if (!bound || cJSON_IsNull(bound)) {
+        cli_line(p, CLI_WARN, "  the %s's %s ran out%s, not limits.%s", by, limit, often, limit);
+        return;
+    }
+    cleanup_free char *text = bound_text(bound);
+    cli_line(p, CLI_WARN, "  limits.%s (%s, held by %s) was reached%s", limit, text, by, often);
+}
+
+/* True when there was one. */
+static bool reached_lines(struct cli_page *p, const cJSON *record)
+{
+    const cJSON *one, *list = cli_at(record, "enforced.reached");
+    cJSON_ArrayForEach(one, list)
+    {
+        reached_one(p, one);
+    }
+    return list && list->child;
+}
+
+/* Said where it matters: after a failure that may be such a limit's, and of a pass that says that none was reached. */
+static void unknowable_lines(struct cli_page *p, const cJSON *record)
+{
+    const cJSON *one;
+    cJSON_ArrayForEach(one, cli_at(record, "enforced.unknowable"))
+    {
+        const char *limit = cli_string_at(one, "limit"), *why = cli_string_at(one, "why");
+        if (limit && why && is_policys(record, limit))
+            cli_line(p, CLI_WARN, "  whether limits.%s was reached is not known here: %s", limit, why);
+    }
+}
+
+static bool reached_is_error(const cJSON *record)
+{
+    const char *means = cli_string_at(record, "plan.canonical.limits.on_reached");
+    return means && strcmp(means, "error") == 0;
+}
+
 /* A verdict about the code says what else there is to know: what was open, what was found, what was
  * reached. */
 static void note_lines(struct cli_page *p, const struct sr_run_result *r)
 {
     const cJSON *record = r->record;
     const cJSON *item;
-    const char *reached = cli_string_at(record, "enforced.reached");
     cJSON_ArrayForEach(item, cli_at(record, "enforced.refusals"))
     {
         const char *code = cli_string_at(item, "code"), *text = cli_string_at(item, "text");
@@ -182,23 +238,19 @@ static void note_lines(struct cli_page *p, const struct sr_run_result *r)
         const char *path = cli_string_at(item, "path"), *text = cli_string_at(item, "text");
         cli_line(p, CLI_WARN, "  found before: %s: %s", path ? path : "?", text ? text : "");
     }
-    if (reached)
-        cli_line(p, CLI_WARN, "  the limit of %s was reached on the way", reached);
+    reached_lines(p, record);
+    if (r->verdict.status == SR_STATUS_FAILED || reached_is_error(record))
+        unknowable_lines(p, record);
     cli_repair_lines(p, cli_at(record, "changes"), r->record_path ? r->id : NULL);
 }
 
-/* Where no cgroup is to be had, a process that meets its own rlimit fails by itself: nobody can tell that from another failure. */
-static void weaker_lines(struct cli_page *p, const cJSON *record)
+/* What was reached, and that the command went on to succeed: without it a reader would look for the failure in its output. */
+static void limit_lines(struct cli_page *p, const cJSON *record)
 {
-    static const char *const limits[] = { "memory", "pids" };
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
-        const cJSON *limit = cli_at(cli_at(record, "enforced.limits"), limits[i]);
-        if (cli_bool_at(limit, "weaker"))
-            cli_line(p, CLI_WARN,
-                     "  limits.%s is held by an rlimit here: a failure may be that limit, and would "
-                     "not be told apart",
-                     limits[i]);
-    }
+    const char *kind = cli_string_at(record, "reason_detail.end.kind");
+    if (!reached_lines(p, record) || !kind || strcmp(kind, "exited") != 0)
+        return;
+    cli_line(p, CLI_PLAIN, "  the command itself exited %" PRIu64, cli_u64_at(record, "reason_detail.end.code"));
 }
 
 /* Whether the real tree was out of the command's reach: a record says what the run promised. */
@@ -221,12 +273,11 @@ void cli_verdict_lines(struct cli_page *p, const char *binding, const struct sr_
                  "  the tree's sandrun.json differs from the commit's and was not used");
     if (about_code(r)) {
         note_lines(p, r);
-        if (r->verdict.status == SR_STATUS_FAILED)
-            weaker_lines(p, r->record);
         return;
     }
     if (r->verdict.status == SR_STATUS_BLOCKED)
         said = refusal_lines(p, r->record, r->error.code);
+    limit_lines(p, r->record);
     if (strcmp(r->verdict.reason, "env.repaired") == 0) {
         cli_repair_lines(p, cli_at(r->record, "changes"), r->record_path ? r->id : NULL);
         tree_line(p, r->record);

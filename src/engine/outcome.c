@@ -12,10 +12,6 @@ static const char *const end_names[] = {
     [SR_END_WALL] = "wall",
     [SR_END_IDLE] = "idle",
     [SR_END_OUTPUT] = "output",
-    [SR_END_MEMORY] = "memory",
-    [SR_END_PIDS] = "pids",
-    [SR_END_DISK] = "disk",
-    [SR_END_FILES] = "files",
     [SR_END_INTERRUPTED] = "interrupted",
 };
 _Static_assert(sizeof end_names / sizeof *end_names == SR_END_COUNT, "names");
@@ -23,6 +19,23 @@ _Static_assert(sizeof end_names / sizeof *end_names == SR_END_COUNT, "names");
 const char *sr_end_name(enum sr_end e)
 {
     return end_names[e];
+}
+
+static const char *const limit_names[] = {
+    [SR_LIMIT_MEMORY] = "memory",
+    [SR_LIMIT_DISK] = "disk",
+    [SR_LIMIT_FILES] = "files",
+    [SR_LIMIT_PIDS] = "pids",
+    [SR_LIMIT_OUTPUT] = "output",
+    [SR_LIMIT_WALL] = "wall",
+    [SR_LIMIT_IDLE] = "idle",
+    [SR_LIMIT_OPEN_FILES] = "open_files",
+};
+_Static_assert(sizeof limit_names / sizeof *limit_names == SR_LIMIT_COUNT, "names");
+
+const char *sr_limit_name(enum sr_limit l)
+{
+    return limit_names[l];
 }
 
 /* The descriptors are those of a run that was set up: 0 is never one of them, so a zeroed outcome closes nothing. */

@@ -35,6 +35,15 @@ static const enum sr_tree_mode mode_of_writes[] = {
     [SR_WRITES_DIRECT] = SR_TREE_DIRECT,
 };
 
+/* Without a word of the policy: what a model wrote passes only where nothing was short. */
+static enum sr_on_reached on_reached(const struct sr_plan_request *req)
+{
+    const struct sr_binding *b = req->binding;
+    if (b->present >> SR_FIELD_LIMIT_ON_REACHED & 1)
+        return b->limits.on_reached;
+    return req->staged ? SR_ON_REACHED_ERROR : SR_ON_REACHED_REPORT;
+}
+
 static void copy_binding(const struct sr_plan_request *req, struct sr_plan *p)
 {
     const struct sr_binding *b = req->binding;
@@ -58,6 +67,7 @@ static void copy_binding(const struct sr_plan_request *req, struct sr_plan *p)
     p->network_reason = sr_strdup(b->network_reason);
     sr_plan_env_build(b, req->environ_in, p);
     p->limits = b->limits;
+    p->limits.on_reached = on_reached(req);
     sr_strv_copy(&p->seccomp_allow, &b->seccomp_allow);
     p->seccomp_reason = sr_strdup(b->seccomp_reason);
     p->on_repair = b->on_repair;
@@ -71,10 +81,22 @@ static void add_provenance(const struct sr_policy *policy, size_t file, char *fi
                                                                     .file = sr_strdup(policy->files[file].path) };
 }
 
+/* No layer's: the one value that depends on the run. Spelled so that a reader of plans sees why. */
+static void add_default(const struct sr_plan_request *req, enum sr_field f, struct sr_plan *p)
+{
+    if (req->binding->present >> f & 1)
+        return;
+    p->provenance[p->n_provenance++] = (struct sr_plan_provenance){
+        .field = sr_strdup(sr_field_path(f)),
+        .layer = sr_strdup("default"),
+        .file = sr_strdup(req->staged ? "default of a staged run" : "default of a run that is not staged"),
+    };
+}
+
 /* Of a field that layers add to, its last layer says little: each entry has its own, as "env.set.PATH" or "mounts./opt/x". */
 static void copy_provenance(const struct sr_policy *policy, const struct sr_binding *b, struct sr_plan *p)
 {
-    p->provenance = sr_calloc(SR_FIELD_COUNT + b->n_entries, sizeof *p->provenance);
+    p->provenance = sr_calloc(SR_FIELD_COUNT + 1 + b->n_entries, sizeof *p->provenance);
     for (int f = 0; f < SR_FIELD_COUNT; f++) {
         if (!(b->present >> f & 1) || b->set_by[f] >= policy->n_files)
             continue;
@@ -101,6 +123,7 @@ static void copy_policy(const struct sr_plan_request *req, struct sr_plan *p)
                                                                              .digest = sr_strdup(f->digest) };
     }
     copy_provenance(policy, req->binding, p);
+    add_default(req, SR_FIELD_LIMIT_ON_REACHED, p);
 }
 
 /* The fingerprint is asked for without a pin too: the refusal prints the line to write. Not for images, which have their

@@ -125,6 +125,7 @@ static void add_limits(cJSON *o, const struct sr_limits *l)
     sr_json_add_u64(limits, "output_bytes", l->output_bytes);
     sr_json_add_u64(limits, "disk_bytes", l->disk_bytes);
     sr_json_add_u64(limits, "files", l->files);
+    sr_json_add_string(limits, "on_reached", sr_on_reached_name(l->on_reached));
     sr_json_add(o, "limits", limits);
 }
 

@@ -12,7 +12,7 @@
 #define MIB       (1024ull * KIB)
 #define TIB       (1024ull * 1024ull * MIB)
 
-/* direct > keep > hold > none; report > fail; report > block */
+/* direct > keep > hold > none; report > fail; report > block; report > error */
 static const unsigned char writes_looseness[SR_WRITES_COUNT] = {
     [SR_WRITES_NONE] = 0, [SR_WRITES_HOLD] = 1, [SR_WRITES_KEEP] = 2, [SR_WRITES_DIRECT] = 3
 };
@@ -21,6 +21,9 @@ static const unsigned char repair_looseness[SR_ON_REPAIR_COUNT] = {
 };
 static const unsigned char mismatch_looseness[SR_ON_MISMATCH_COUNT] = {
     [SR_ON_MISMATCH_BLOCK] = 0, [SR_ON_MISMATCH_REPORT] = 1
+};
+static const unsigned char reached_looseness[SR_ON_REACHED_COUNT] = {
+    [SR_ON_REACHED_ERROR] = 0, [SR_ON_REACHED_REPORT] = 1
 };
 
 #define SAME_ONLY            "nothing else than declared"
@@ -218,6 +221,15 @@ const struct sr_policy_field sr_policy_fields[SR_FIELD_COUNT] = {
         .values = "a number",
         .schema = "{\"type\":\"integer\",\"minimum\":16,\"maximum\":1000000000}",
         .doc = "Files and directories that may be made in the same places.",
+    },
+    [SR_FIELD_LIMIT_ON_REACHED] = {
+        .path = "limits.on_reached", .type = &sr_type_enum, MEMBER(limits.on_reached),
+        .from = sr_on_reached_from, .looseness = reached_looseness, .tighter = "error",
+        .values = "error or report",
+        .schema = "{\"enum\":[\"error\",\"report\"]}",
+        .doc =
+            "What a limit that was reached means for a command that exited 0 all the same: errored "
+            "limit.*, or listed and not judged; without it error for a staged run, else report.",
     },
     [SR_FIELD_SECCOMP] = {
         .path = "seccomp", .type = &sr_type_seccomp, .tighter = "name fewer",

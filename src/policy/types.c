@@ -30,6 +30,8 @@ NAME(on_repair, SR_ON_REPAIR_COUNT, "fail", "report")
 FROM(on_repair, SR_ON_REPAIR_COUNT)
 NAME(on_mismatch, SR_ON_MISMATCH_COUNT, "block", "report")
 FROM(on_mismatch, SR_ON_MISMATCH_COUNT)
+NAME(on_reached, SR_ON_REACHED_COUNT, "error", "report")
+FROM(on_reached, SR_ON_REACHED_COUNT)
 NAME(layer, SR_LAYER_COUNT, "floor", "preset", "organisation", "repository", "command line")
 
 void sr_mount_clear(struct sr_mount *m)

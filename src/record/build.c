@@ -168,6 +168,59 @@ static bool is_contained(const struct sr_gate *g, const struct sr_outcome *o)
     return true;
 }
 
+/* What the policy calls it and who holds it, as in "limits": each is said once. */
+static const cJSON *limit_of(const struct sr_outcome *o, enum sr_limit l)
+{
+    return o->limits ? sr_json_get(o->limits, sr_limit_name(l)) : NULL;
+}
+
+static void add_time(cJSON *object, const char *key, int64_t ns)
+{
+    if (ns >= 0)
+        sr_json_add_u64(object, key, (uint64_t)ns);
+    else
+        sr_json_add(object, key, null());
+}
+
+static cJSON *reached_one(const struct sr_outcome *o, enum sr_limit l)
+{
+    const struct sr_reached *r = &o->reached[l];
+    const cJSON *limit = limit_of(o, l), *bound = r->by ? NULL : sr_json_get(limit, "value");
+    cJSON *one = sr_json_object();
+    sr_json_add_string(one, "limit", sr_limit_name(l));
+    sr_json_add(one, "bound", bound ? cJSON_Duplicate(bound, 1) : null());
+    sr_json_add_string(one, "by", r->by ? r->by : sr_json_string(limit, "by"));
+    sr_json_add_u64(one, "times", r->times);
+    sr_json_add_string(one, "told_by", r->told_by);
+    add_time(one, "first_ns", r->first_ns);
+    add_time(one, "last_ns", r->last_ns);
+    return one;
+}
+
+static cJSON *reached(const struct sr_outcome *o)
+{
+    cJSON *list = sr_json_array();
+    for (int l = 0; o && l < SR_LIMIT_COUNT; l++)
+        if (o->reached[l].times)
+            sr_json_append(list, reached_one(o, (enum sr_limit)l));
+    return list;
+}
+
+static cJSON *unknowable(const struct sr_outcome *o)
+{
+    cJSON *list = sr_json_array();
+    for (int l = 0; o && l < SR_LIMIT_COUNT; l++) {
+        if (!o->unknowable[l].why)
+            continue;
+        cJSON *one = sr_json_object();
+        sr_json_add_string(one, "limit", sr_limit_name((enum sr_limit)l));
+        sr_json_add_string(one, "by", o->unknowable[l].by);
+        sr_json_add_string(one, "why", o->unknowable[l].why);
+        sr_json_append(list, one);
+    }
+    return list;
+}
+
 static void add_enforced(cJSON *root, const struct sr_record_facts *f)
 {
     static const char *const decisions[] = { [SR_CONTAINED] = "contained", [SR_UNCONTAINED] = "uncontained",
@@ -181,7 +234,8 @@ static void add_enforced(cJSON *root, const struct sr_record_facts *f)
     sr_json_add(e, "controls", controls(o));
     sr_json_add(e, "limits", o && o->limits ? cJSON_Duplicate(o->limits, 1) : null());
     sr_json_add_string(e, "tree_mode", o ? sr_tree_mode_name(o->tree_mode) : NULL);
-    sr_json_add_string(e, "reached", o && o->reached[0] ? o->reached : NULL);
+    sr_json_add(e, "reached", reached(o));
+    sr_json_add(e, "unknowable", unknowable(o));
     sr_json_add(root, "enforced", e);
 }
 
@@ -204,6 +258,10 @@ static void add_usage(cJSON *root, const struct sr_outcome *o)
     sr_json_add_u64(u, "cpu_user_us", o ? o->cpu_user_us : 0);
     sr_json_add_u64(u, "cpu_system_us", o ? o->cpu_system_us : 0);
     sr_json_add_u64(u, "memory_peak", o ? o->memory_peak : 0);
+    if (o && o->at_bound_told)
+        sr_json_add_u64(u, "memory_at_bound", o->memory_at_bound);
+    else
+        sr_json_add(u, "memory_at_bound", null());
     sr_json_add_u64(u, "disk_peak", o ? o->disk_peak : 0);
     sr_json_add_u64(u, "pids_peak", o ? o->pids_peak : 0);
     sr_json_add(root, "usage", u);

@@ -18,6 +18,7 @@ enum { LINES_MAX = 200, VALUE_MAX = 200 };
  *   policy.request, paths of policy files: a repetition names the commit where the first run said HEAD; the digests count.
  *   tree.*.index: git rewrites its index when it looks; the commit counts.
  *   changes.list: compared below, as a set; position says nothing where a path carries a time.
+ *   counts and times of a reached limit: the kernel's scheduling; which limits were reached counts.
  *   sentences of reason_detail, details of controls: the code beside them counts, and so does the command's own exit code, which
  *   the exit need not be.
  */
@@ -26,6 +27,7 @@ static const char *const ignored[] = {
     "plan.observed.env", "plan.observed.tree_uid", "plan.observed.tree_gid",
     "policy.request", "policy.edited", "policy.files.*.path", "policy.provenance.*.file",
     "tree.*.index", "tree.*.dev", "tree.*.ino", "tree.*.taken_ns",
+    "enforced.reached.*.times", "enforced.reached.*.first_ns", "enforced.reached.*.last_ns",
     "enforced.controls.*.detail", "enforced.refusals.*.text", "enforced.refusals.*.line",
     "changes.list", "changes.listed", "changes.total", "changes.truncated", "changes.by_class.cache", "changes.repairs.*.examples",
 };

@@ -75,6 +75,8 @@ static const struct rule enforced[] = {
     { "decision", STRING | NUL, false, NULL, false },
     { "refusals", ARRAY, false, NULL, false },
     { "controls", ARRAY, false, NULL, false },
+    { "reached", ARRAY, false, NULL, false },
+    { "unknowable", ARRAY, false, NULL, false },
     END
 };
 static const struct rule output[] = {

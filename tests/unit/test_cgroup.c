@@ -213,6 +213,7 @@ Test(cgroup, a14_processes_are_bounded_and_refusals_counted)
     cr_expect_eq(child_end(pid), 20);
     sr_cgroup_read(&cg, &after);
     cr_expect_geq(after.pids_refused, 1);
+    cr_expect(after.pids_told && after.oom_told);
     cr_expect_eq(after.oom_kills, 0);
     sr_cgroup_kill(&cg);
 }
@@ -237,6 +238,30 @@ Test(cgroup, a14_memory_is_bounded_and_kills_counted)
     cr_expect_eq(u.pids_refused, 0);
     cr_expect(u.memory_peak > limits.memory_bytes / 2 && u.memory_peak <= limits.memory_bytes,
               "%lu", u.memory_peak);
+}
+
+/* The page cache lives at the bound: reclaim makes room, nobody is killed, and no limit was reached. */
+static int body_reads(void)
+{
+    char path[] = "/var/tmp/sandrun-test-cache.XXXXXX", block[65536] = { 1 };
+    int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0 || unlink(path) < 0)
+        return 205;
+    for (int i = 0; i < 2048; i++)
+        if (write(fd, block, sizeof block) != (ssize_t)sizeof block)
+            return 206;
+    return 0;
+}
+
+Test(cgroup, a14_memory_at_its_bound_is_not_a_limit_reached)
+{
+    cr_expect_eq(child_end(child_start(body_reads)), 0);
+    struct sr_cgroup_usage u;
+    sr_cgroup_read(&cg, &u);
+    cr_expect(!u.at_bound_told || u.at_bound > 0);
+    cr_expect(u.memory_peak > limits.memory_bytes - (1 << 20), "%lu", u.memory_peak);
+    cr_expect_eq(u.oom_kills, 0);
+    cr_expect_eq(u.ooms, 0);
 }
 
 static double seconds(void)
@@ -346,7 +371,7 @@ static int without_delegation(void)
         return 4;
     if (!rlimit_is(RLIMIT_DATA, limits.memory_bytes) || !rlimit_is(RLIMIT_NPROC, limits.pids))
         return 5;
-    cJSON *j = sr_limits_json(&none, &limits);
+    cJSON *j = sr_limits_json(&none, &limits, true);
     const cJSON *memory = sr_json_get(j, "memory");
     bool weaker;
     if (strcmp(sr_json_string(memory, "by"), "rlimit") != 0 ||
@@ -394,7 +419,7 @@ Test(cgroup, json_names_value_and_holder)
                            .cpus_milli = 1500,
                            .output_bytes = 16 << 20,
                            .disk_bytes = 1 << 30 };
-    cJSON *j = sr_limits_json(&held, &l);
+    cJSON *j = sr_limits_json(&held, &l, true);
     cleanup_free char *text = sr_json_compact(j);
     cr_expect_str_eq(text, "{\"wall\":{\"value\":\"10m\",\"by\":\"supervisor\"},\"idle\":{"
                            "\"value\":null,\"by\":\"none\"},"
@@ -405,4 +430,7 @@ Test(cgroup, json_names_value_and_holder)
                            "\"value\":\"1GiB\",\"by\":\"tmpfs\"},"
                            "\"files\":{\"value\":null,\"by\":\"none\"}}");
     cJSON_Delete(j);
+    cJSON *host = sr_limits_json(&held, &l, false);
+    cr_expect_str_eq(sr_json_string(sr_json_get(host, "disk"), "by"), "rlimit", "no tmpfs outside the sandbox");
+    cJSON_Delete(host);
 }

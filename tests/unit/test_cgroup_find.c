@@ -270,6 +270,9 @@ Test(cgroup_find, limits_are_written_in_each_versions_words)
     expect_file("memory.max", "1048576");
     expect_file("memory.swap.max", "0");
     expect_file("memory.oom.group", "1");
+    l.on_reached = SR_ON_REACHED_REPORT;
+    cr_assert_eq(configure(SR_CTL_MEMORY, true, &l, &file), 0);
+    expect_file("memory.oom.group", "0");
     expect_file("pids.max", "77");
     expect_file("cpu.max", "150000 100000");
     expect_file("memory.limit_in_bytes", "1048576");
@@ -288,21 +291,73 @@ Test(cgroup_find, limits_are_written_in_each_versions_words)
     cr_expect_str_eq(file, "pids.max");
 }
 
-/* The reading side of v2, from files with the kernel's texts. */
+/* The reading side, from files with the kernel's texts. */
+static struct sr_cgroup opened(bool v2)
+{
+    cleanup_free char *dir = sr_asprintf("%s/g", root);
+    struct sr_cgroup cg = { .fds = { open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC) }, .n = 1, .v2 = { v2 } };
+    cr_assert_geq(cg.fds[0], 0);
+    return cg;
+}
+
 Test(cgroup_find, v2_counters)
 {
     put("/g/memory.events", "low 0\nhigh 0\nmax 5\noom 2\noom_kill 3\noom_group_kill 1\n");
     put("/g/pids.events", "max 9\n");
     put("/g/memory.peak", "4096\n");
     put("/g/cpu.stat", "usage_usec 30\nuser_usec 10\nsystem_usec 20\n");
-    cleanup_free char *dir = sr_asprintf("%s/g", root);
-    cleanup_fd int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    struct sr_cgroup cg = { .dirs = { dir }, .fds = { fd }, .n = 1, .v2 = { true } };
+    struct sr_cgroup cg = opened(true);
     struct sr_cgroup_usage u;
     sr_cgroup_read(&cg, &u);
     cr_expect_eq(u.oom_kills, 3);
+    cr_expect_eq(u.ooms, 2);
+    cr_expect_eq(u.at_bound, 5);
     cr_expect_eq(u.pids_refused, 9);
+    cr_expect(u.oom_told && u.pids_told && u.at_bound_told);
     cr_expect_eq(u.memory_peak, 4096);
     cr_expect_eq(u.pids_peak, 0, "not told");
-    cr_expect_eq(sr_cgroup_clone_fd(&cg), fd);
+    cr_expect_eq(sr_cgroup_clone_fd(&cg), cg.fds[0]);
+    sr_cgroup_read_events(&cg, &u);
+    cr_expect_eq(u.oom_kills, 3);
+    cr_expect_eq(u.pids_refused, 9);
+    close(cg.fds[0]);
+}
+
+/* Where memory with swap has the same limit, it is the counter that grows. */
+Test(cgroup_find, v1_counters)
+{
+    put("/g/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 6\n");
+    put("/g/memory.failcnt", "0\n");
+    put("/g/memory.memsw.failcnt", "70\n");
+    put("/g/memory.max_usage_in_bytes", "8192\n");
+    put("/g/pids.events", "max 2\n");
+    struct sr_cgroup cg = opened(false);
+    struct sr_cgroup_usage u;
+    sr_cgroup_read(&cg, &u);
+    cr_expect_eq(u.oom_kills, 6);
+    cr_expect_eq(u.ooms, 0);
+    cr_expect_eq(u.at_bound, 70);
+    cr_expect_eq(u.pids_refused, 2);
+    cr_expect(u.oom_told && u.pids_told && u.at_bound_told);
+    cr_expect_eq(u.memory_peak, 8192);
+    put("/g/memory.memsw.failcnt", "0\n");
+    put("/g/memory.memsw.max_usage_in_bytes", "9000\n");
+    sr_cgroup_read(&cg, &u);
+    cr_expect_eq(u.memory_peak, 9000);
+    cr_expect_not(u.at_bound_told, "a kernel that counts none and one that saw none write the same");
+    close(cg.fds[0]);
+}
+
+/* A kernel without them: not told is not the same as never. */
+Test(cgroup_find, counters_that_are_not_there_are_not_zero)
+{
+    put("/g/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\n");
+    for (int v2 = 0; v2 < 2; v2++) {
+        struct sr_cgroup cg = opened(v2);
+        struct sr_cgroup_usage u;
+        sr_cgroup_read(&cg, &u);
+        cr_expect_not(u.oom_told || u.pids_told || u.at_bound_told);
+        cr_expect_eq(u.oom_kills + u.pids_refused + u.at_bound, 0);
+        close(cg.fds[0]);
+    }
 }

@@ -155,6 +155,15 @@ Test(cli_options, limits_become_overrides_of_the_binding)
                            "{\"wall\":\"90s\",\"memory\":\"2GiB\",\"pids\":7,\"cpus\":1.5}}}}");
 }
 
+Test(cli_options, what_a_reached_limit_means_is_a_field_of_the_limits)
+{
+    cleanup_args struct cli_args a = { 0 };
+    struct sr_error err = { 0 };
+    cr_assert_eq(PARSE("run", &a, &err, w(0, "--on-reached=error"), w(1, "Test")), 0);
+    cleanup_free char *json = cli_overrides(&a, "Test");
+    cr_assert_str_eq(json, "{\"bindings\":{\"Test\":{\"limits\":{\"on_reached\":\"error\"}}}}");
+}
+
 Test(cli_options, no_limits_no_overrides)
 {
     cleanup_args struct cli_args a = { 0 };

@@ -60,6 +60,71 @@ Test(cli_verdict, failures_say_how_the_command_ended)
     cr_assert_not_null(strstr(signal_text, "Test failed: killed by signal 11"), "%s", signal_text);
 }
 
+#define MEMORY_6 \
+    "{\"limit\":\"memory\",\"bound\":\"64MiB\",\"by\":\"cgroup v1\",\"times\":6,\"first_ns\":null}"
+#define PIDS_1 "{\"limit\":\"pids\",\"bound\":32,\"by\":\"cgroup v2\",\"times\":1}"
+#define OTHERS "{\"limit\":\"memory\",\"bound\":null,\"by\":\"machine\",\"times\":2}"
+#define SILENT                                                                                     \
+    "\"limits\":{\"memory\":{}},\"unknowable\":[{\"limit\":\"memory\",\"by\":\"rlimit\",\"why\":\"WHY\"}," \
+    "{\"limit\":\"open_files\",\"by\":\"rlimit\",\"why\":\"EMFILE\"}]"
+
+Test(cli_verdict, a14_a_pass_says_each_limit_that_was_reached)
+{
+    struct sr_run_result r = result(SR_STATUS_PASSED, "command.success", 0,
+                                    "{\"enforced\":{\"contained\":true,\"reached\":[" MEMORY_6
+                                    "," PIDS_1 "]}}");
+    cleanup_free char *text = block(&r);
+    cr_assert_str_eq(text, "sandrun: Test passed (contained, record 0f3a)\n"
+                           "  limits.memory (64MiB, held by cgroup v1) was reached 6 times\n"
+                           "  limits.pids (32, held by cgroup v2) was reached\n");
+}
+
+Test(cli_verdict, a14_want_of_memory_elsewhere_is_not_called_the_limit)
+{
+    struct sr_run_result r = result(SR_STATUS_ERRORED, "limit.memory", 122,
+                                    "{\"enforced\":{\"reached\":[" OTHERS "]}}");
+    cleanup_free char *text = block(&r);
+    cr_assert_not_null(strstr(text, "  the machine's memory ran out 2 times, not limits.memory\n"),
+                       "%s", text);
+}
+
+Test(cli_verdict, a14_an_errored_limit_says_how_the_command_itself_ended)
+{
+    struct sr_run_result r = result(
+        SR_STATUS_ERRORED, "limit.memory", 122,
+        "{\"enforced\":{\"reached\":[" MEMORY_6
+        "]},\"reason_detail\":{\"end\":{\"kind\":\"exited\",\"code\":0}}}");
+    cleanup_free char *text = block(&r);
+    cr_assert_str_eq(text, "sandrun: Test errored: the memory limit was reached (limit.memory, "
+                           "exit 122, record 0f3a)\n"
+                           "  limits.memory (64MiB, held by cgroup v1) was reached 6 times\n"
+                           "  the command itself exited 0\n"
+                           "  do: raise limits.memory in the policy, or use less\n");
+}
+
+/* After a failure, and of a pass that claims that none was reached; never of open_files, which no policy sets. */
+Test(cli_verdict, a14_a_limit_that_nobody_can_tell_is_said_where_it_matters)
+{
+    static const struct {
+        enum sr_status status;
+        const char *on_reached;
+        bool said;
+    } rows[] = { { SR_STATUS_FAILED, "report", true },
+                 { SR_STATUS_PASSED, "report", false },
+                 { SR_STATUS_PASSED, "error", true } };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cleanup_free char *record = sr_asprintf(
+            "{\"enforced\":{" SILENT
+            "},\"plan\":{\"canonical\":{\"limits\":{\"on_reached\":\"%s\"}}}}",
+            rows[i].on_reached);
+        struct sr_run_result r = result(rows[i].status, "command.exit", 1, record);
+        cleanup_free char *text = block(&r);
+        bool said = strstr(text, "  whether limits.memory was reached is not known here: WHY\n");
+        cr_expect_eq(said, rows[i].said, "row %zu: %s", i, text);
+        cr_expect_null(strstr(text, "EMFILE"), "%s", text);
+    }
+}
+
 Test(cli_verdict, a18_a_repair_names_the_environment_and_what_was_lost)
 {
     struct sr_run_result r =

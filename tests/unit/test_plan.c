@@ -204,12 +204,13 @@ static void change_binding(int i, struct sr_binding *b)
     case 28: b->on_mismatch = SR_ON_MISMATCH_REPORT; break;
     case 29: b->name = S("Lint"); break;
     case 30: b->network_allow = (struct sr_strv){ list, 1 }; break;
+    case 33: b->present |= 1ull << SR_FIELD_LIMIT_ON_REACHED; break; /* error, where absent is report */
     }
 }
 
 Test(plan, a03_every_field_that_matters_changes_the_digest)
 {
-    enum { N = 33 };
+    enum { N = 34 };
     char digests[N][SR_DIGEST_TEXT];
     char *ab[] = { S("a"), S("b"), NULL }, *a_b[] = { S("ab"), NULL };
     for (int i = 0; i < N; i++) {
@@ -229,6 +230,38 @@ Test(plan, a03_every_field_that_matters_changes_the_digest)
         sr_plan_clear(&p);
         cr_assert_eq(build(&b, tree, &args, no_environ, true, &p, &err), 0);
         cr_expect_str_neq(p.digest, digests[i]);
+        sr_plan_clear(&p);
+    }
+}
+
+/* Said or not, the plan has one value, and says whose it is. */
+Test(plan, on_reached_is_definite_in_every_plan)
+{
+    static const struct {
+        bool said, staged;
+        enum sr_on_reached value, expected;
+        const char *layer, *file;
+    } rows[] = {
+        { false, false, SR_ON_REACHED_ERROR, SR_ON_REACHED_REPORT, "default", "default of a run that is not staged" },
+        { false, true, SR_ON_REACHED_ERROR, SR_ON_REACHED_ERROR, "default", "default of a staged run" },
+        { true, false, SR_ON_REACHED_ERROR, SR_ON_REACHED_ERROR, "repository", "HEAD:sandrun.json" },
+        { true, true, SR_ON_REACHED_REPORT, SR_ON_REACHED_REPORT, "repository", "HEAD:sandrun.json" },
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct sr_binding b = binding();
+        b.limits.on_reached = rows[i].value;
+        b.present |= rows[i].said ? 1ull << SR_FIELD_LIMIT_ON_REACHED : 0;
+        b.set_by[SR_FIELD_LIMIT_ON_REACHED] = 1;
+        struct sr_plan p;
+        struct sr_error err;
+        cr_assert_eq(build(&b, tree, NULL, no_environ, rows[i].staged, &p, &err), 0, "%s", err.text);
+        cr_expect_eq(p.limits.on_reached, rows[i].expected, "row %zu", i);
+        cleanup_json cJSON *json = sr_plan_json(&p, SR_PLAN_DIGEST);
+        cr_expect_str_eq(sr_json_string(sr_json_get(json, "limits"), "on_reached"), sr_on_reached_name(rows[i].expected));
+        const struct sr_plan_provenance *last = &p.provenance[p.n_provenance - 1];
+        cr_expect_str_eq(last->field, "limits.on_reached");
+        cr_expect_str_eq(last->layer, rows[i].layer);
+        cr_expect_str_eq(last->file, rows[i].file);
         sr_plan_clear(&p);
     }
 }

@@ -121,6 +121,7 @@ Test(policy, the_floor_gives_every_binding_its_values)
     cr_expect_eq(b->limits.output_bytes, 64ull << 20);
     cr_expect_eq(b->limits.disk_bytes, 2ull << 30);
     cr_expect_eq(b->limits.files, 200000);
+    cr_expect_not(b->present >> SR_FIELD_LIMIT_ON_REACHED & 1, "the plan decides, as it knows what is staged");
     cr_expect_eq(b->on_repair, SR_ON_REPAIR_FAIL);
     cr_expect_eq(b->on_mismatch, SR_ON_MISMATCH_BLOCK);
     sr_policy_clear(&p);
@@ -168,6 +169,7 @@ Test(policy, every_field_is_read)
     cr_expect_eq(b->limits.output_bytes, 1024);
     cr_expect_eq(b->limits.disk_bytes, 4000000000);
     cr_expect_eq(b->limits.files, 16);
+    cr_expect_eq(b->limits.on_reached, SR_ON_REACHED_REPORT);
     expect_strv(&b->seccomp_allow, "debug|userns");
     cr_expect_str_eq(b->seccomp_reason, "the suite runs strace");
     cr_expect_eq(b->on_repair, SR_ON_REPAIR_REPORT);
@@ -381,7 +383,7 @@ static const char open_repo[] =
     "\"network\":{\"host\":\"downloads\"},\"env\":{\"set\":{\"A\":\"1\"},\"pass\":[\"LANG\"],"
     "\"pass_secret\":{\"A_TOKEN\":\"uploads\"}},"
     "\"seccomp\":{\"allow\":[\"debug\",\"userns\"],\"reason\":\"strace\"},\"on_repair\":\"report\","
-    "\"on_mismatch\":\"report\"}}}";
+    "\"on_mismatch\":\"report\",\"limits\":{\"on_reached\":\"report\"}}}}";
 
 static const char *const tightenings[] = {
     "\"executes\":true",
@@ -409,6 +411,8 @@ static const char *const tightenings[] = {
     "\"on_repair\":\"fail\"",
     "\"on_mismatch\":\"block\"",
     "\"limits\":{\"wall\":\"10m\",\"memory\":\"1GiB\",\"pids\":2,\"cpus\":0.1}",
+    "\"limits\":{\"on_reached\":\"error\"}",
+    "\"limits\":{\"on_reached\":\"report\"}",
     "\"limits\":{\"output\":\"1KiB\",\"disk\":\"1MiB\",\"files\":16,\"idle\":\"1s\"}",
 };
 
@@ -421,6 +425,17 @@ Test(policy, a04_the_command_line_may_tighten_each_field)
         cr_expect(resolve(NULL, open_repo, cli, &p, &err) == 0, "%s: %s", tightenings[i], err.text);
         sr_policy_clear(&p);
     }
+}
+
+/* Absent it is error or report, as the run is staged or not: report would loosen the one, error tightens both. */
+Test(policy, a04_on_reached_may_become_error_from_the_command_line_where_nobody_said_it)
+{
+    struct sr_policy p = { 0 };
+    accept(NULL, "{\"version\":1,\"bindings\":{\"Test\":{\"command\":[\"a\"]}}}",
+           "{\"bindings\":{\"Test\":{\"limits\":{\"on_reached\":\"error\"}}}}", &p);
+    cr_expect_eq(binding(&p, "Test")->limits.on_reached, SR_ON_REACHED_ERROR);
+    cr_expect_str_eq(set_by(&p, binding(&p, "Test"), SR_FIELD_LIMIT_ON_REACHED), "command line");
+    sr_policy_clear(&p);
 }
 
 Test(policy, a04_a_locked_field_may_be_tightened_by_the_repository)

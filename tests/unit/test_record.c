@@ -197,6 +197,77 @@ Test(record, overrides_without_values_are_kept_byte_for_byte)
     cr_expect_str_eq(sr_json_string(sr_json_get(sr_json_get(r, "policy"), "request"), "overrides"), x.f.overrides);
 }
 
+static void expect_lines(const cJSON *a, const cJSON *b, const char *const *expected, size_t n)
+{
+    cleanup_strv struct sr_strv lines = { 0 };
+    struct sr_error err = { 0 };
+    cr_assert_eq(sr_record_compare(a, b, &lines, &err), 0, "%s", err.text);
+    for (size_t i = 0; i < lines.n && i < n; i++)
+        cr_expect_str_eq(lines.v[i], expected[i]);
+    cr_expect_eq(lines.n, n, "%zu lines, the first: %s", lines.n, lines.n ? lines.v[0] : "");
+}
+
+/* Where an engine told of limits, as the policy spells them. */
+static void reach(struct facts *x, cJSON *limits)
+{
+    cJSON *memory = sr_json_object(), *pids = sr_json_object();
+    sr_json_add_string(memory, "value", "64MiB");
+    sr_json_add_string(memory, "by", "cgroup v1");
+    sr_json_add_u64(pids, "value", 32);
+    sr_json_add_string(pids, "by", "rlimit");
+    sr_json_add(limits, "memory", memory);
+    sr_json_add(limits, "pids", pids);
+    x->outcome.limits = limits;
+    x->outcome.reached[SR_LIMIT_MEMORY] = (struct sr_reached){ .times = 6, .first_ns = 5, .last_ns = -1, .told_by = "kernel" };
+    x->outcome.reached[SR_LIMIT_PIDS] = (struct sr_reached){ .times = 2, .first_ns = 7, .last_ns = 9, .told_by = "kernel", .by = "machine" };
+    x->outcome.unknowable[SR_LIMIT_OPEN_FILES] = (struct sr_unknowable){ "rlimit", "it tells nobody" };
+}
+
+Test(record, a14_each_limit_reached_is_listed_and_each_that_nobody_can_tell)
+{
+    struct facts x;
+    facts(&x);
+    cleanup_json cJSON *limits = sr_json_object();
+    reach(&x, limits);
+    cleanup_json cJSON *r = sr_record_build(&x.f);
+    const cJSON *enforced = sr_json_get(r, "enforced");
+    cleanup_free char *reached = sr_json_compact(sr_json_get(enforced, "reached"));
+    cr_expect_str_eq(reached, "[{\"limit\":\"memory\",\"bound\":\"64MiB\",\"by\":\"cgroup v1\",\"times\":6,"
+                              "\"told_by\":\"kernel\",\"first_ns\":5,\"last_ns\":null},"
+                              "{\"limit\":\"pids\",\"bound\":null,\"by\":\"machine\",\"times\":2,"
+                              "\"told_by\":\"kernel\",\"first_ns\":7,\"last_ns\":9}]");
+    cleanup_free char *unknowable = sr_json_compact(sr_json_get(enforced, "unknowable"));
+    cr_expect_str_eq(unknowable, "[{\"limit\":\"open_files\",\"by\":\"rlimit\",\"why\":\"it tells nobody\"}]");
+    cleanup_free char *text = sr_json_pretty(r);
+    expect_parse(text, NULL);
+    cr_expect(cJSON_IsNull(sr_json_get(sr_json_get(r, "usage"), "memory_at_bound")), "not told is not 0");
+    x.outcome.at_bound_told = true;
+    x.outcome.memory_at_bound = 12;
+    cleanup_json cJSON *told = sr_record_build(&x.f);
+    cr_expect_eq(sr_json_get(sr_json_get(told, "usage"), "memory_at_bound")->valuedouble, 12);
+}
+
+/* How often and when is the machine's scheduling; which, is a difference. */
+Test(record, a39_reached_limits_compare_by_which)
+{
+    struct facts x;
+    facts(&x);
+    cleanup_json cJSON *limits = sr_json_object();
+    reach(&x, limits);
+    cleanup_json cJSON *a = sr_record_build(&x.f);
+    x.outcome.reached[SR_LIMIT_MEMORY].times = 7;
+    x.outcome.reached[SR_LIMIT_MEMORY].last_ns = 11;
+    cleanup_json cJSON *b = sr_record_build(&x.f);
+    expect_lines(a, b, NULL, 0);
+    x.outcome.reached[SR_LIMIT_PIDS].times = 0;
+    cleanup_json cJSON *c = sr_record_build(&x.f);
+    cleanup_strv struct sr_strv lines = { 0 };
+    struct sr_error err = { 0 };
+    cr_assert_eq(sr_record_compare(a, c, &lines, &err), 0);
+    cr_assert_eq(lines.n, 1);
+    cr_expect_eq(strstr(lines.v[0], "enforced.reached.1: {\"limit\":\"pids\""), lines.v[0], "%s", lines.v[0]);
+}
+
 Test(record, names_of_the_outside_world_are_harmless)
 {
     struct facts x;
@@ -257,6 +328,8 @@ Test(record, a39_forged_records_are_refused_by_name)
         { "\"attribution\"", "\"contribution\"", "record.invalid.unknown_key" },
         { "\"id\"", "\"schema\"", "record.invalid.json.duplicate_key" },
         { "\"looked\": false,", "", "record.invalid.missing" },
+        { "\"reached\": []", "\"reached\": \"memory\"", "record.invalid.type" },
+        { "\"unknowable\": []", "\"known\": []", "record.invalid.missing" },
         { "\"count\": 1", "\"count\": \"1\"", "record.invalid.type" },
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
@@ -291,16 +364,6 @@ Test(record, a39_what_was_written_is_what_is_read)
     cleanup_free char *again = sr_json_compact(doc.root);
     cr_expect_str_eq(again, compact);
     sr_json_clear(&doc);
-}
-
-static void expect_lines(const cJSON *a, const cJSON *b, const char *const *expected, size_t n)
-{
-    cleanup_strv struct sr_strv lines = { 0 };
-    struct sr_error err = { 0 };
-    cr_assert_eq(sr_record_compare(a, b, &lines, &err), 0, "%s", err.text);
-    for (size_t i = 0; i < lines.n && i < n; i++)
-        cr_expect_str_eq(lines.v[i], expected[i]);
-    cr_expect_eq(lines.n, n, "%zu lines, the first: %s", lines.n, lines.n ? lines.v[0] : "");
 }
 
 Test(record, a39_two_runs_of_the_same_compare_equal)

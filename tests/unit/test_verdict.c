@@ -31,10 +31,6 @@ static const struct {
     { SR_END_WALL, 9, "errored", "limit.wall", false, 124, 124, false },
     { SR_END_IDLE, 9, "errored", "limit.idle", false, 124, 124, false },
     { SR_END_OUTPUT, 9, "errored", "limit.output", false, 122, 122, false },
-    { SR_END_MEMORY, 9, "errored", "limit.memory", false, 122, 122, false },
-    { SR_END_PIDS, 1, "errored", "limit.pids", false, 122, 122, false },
-    { SR_END_DISK, 1, "errored", "limit.disk", false, 122, 122, false },
-    { SR_END_FILES, 1, "errored", "limit.files", false, 122, 122, false },
     { SR_END_INTERRUPTED, 2, "errored", "run.interrupted", false, 125, 125, false },
 };
 enum { ROWS = sizeof table / sizeof *table };
@@ -78,6 +74,90 @@ Test(verdict, a05_no_number_of_sandruns_own_comes_from_the_command)
         cr_expect_eq(v.own_exit, code, "of %d the verdict keeps %d", code, v.own_exit);
         cr_expect_eq(v.status, SR_STATUS_FAILED);
     }
+}
+
+static const enum sr_limit tolerable[] = { SR_LIMIT_MEMORY, SR_LIMIT_DISK, SR_LIMIT_FILES, SR_LIMIT_PIDS };
+enum { TOLERABLE = sizeof tolerable / sizeof *tolerable };
+
+static struct sr_verdict judge_reached(const struct sr_outcome *o, enum sr_on_reached means, const struct sr_changeset *changes)
+{
+    struct sr_plan plan = { .limits = { .on_reached = means } };
+    struct sr_verdict v;
+    sr_verdict_of_run(&plan, o, changes, &v);
+    return v;
+}
+
+static void expect_limit(const struct sr_verdict *v, enum sr_limit limit)
+{
+    char reason[64];
+    snprintf(reason, sizeof reason, "limit.%s", sr_limit_name(limit));
+    expect(v, "errored", reason, false, SR_EXIT_LIMIT, (size_t)limit);
+}
+
+/* A failure is never the code's, whatever the policy says; a success is what the policy says. */
+Test(verdict, a14_a_reached_limit_is_never_the_codes_fault)
+{
+    static const struct {
+        enum sr_end end;
+        int code;
+    } failures[] = { { SR_END_EXITED, 1 }, { SR_END_EXITED, 137 }, { SR_END_SIGNALED, 9 }, { SR_END_SIGNALED, 11 } };
+    for (size_t l = 0; l < TOLERABLE; l++) {
+        struct sr_outcome o = { .end = SR_END_EXITED };
+        o.reached[tolerable[l]].times = 3;
+        for (int means = 0; means < SR_ON_REACHED_COUNT; means++)
+            for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+                o.end = failures[i].end;
+                o.code = failures[i].code;
+                struct sr_verdict v = judge_reached(&o, (enum sr_on_reached)means, NULL);
+                expect_limit(&v, tolerable[l]);
+            }
+        o.end = SR_END_EXITED;
+        o.code = 0;
+        struct sr_verdict strict = judge_reached(&o, SR_ON_REACHED_ERROR, NULL);
+        expect_limit(&strict, tolerable[l]);
+        struct sr_verdict lenient = judge_reached(&o, SR_ON_REACHED_REPORT, NULL);
+        expect(&lenient, "passed", "command.success", true, 0, l);
+    }
+}
+
+Test(verdict, a14_of_several_limits_the_first_cause_is_named)
+{
+    struct sr_outcome o = { .end = SR_END_EXITED };
+    for (size_t l = TOLERABLE; l-- > 0;) {
+        o.reached[tolerable[l]].times = 1;
+        struct sr_verdict v = judge_reached(&o, SR_ON_REACHED_ERROR, NULL);
+        expect_limit(&v, tolerable[l]);
+    }
+}
+
+/* What ended the run stays its end, whatever was reached before. */
+Test(verdict, a14_a_limit_on_the_way_does_not_stand_before_the_end_of_a_run_that_was_stopped)
+{
+    for (size_t i = 0; i < ROWS; i++) {
+        if (table[i].repair_wins)
+            continue;
+        struct sr_outcome o = { .end = table[i].end, .code = table[i].code };
+        o.reached[SR_LIMIT_PIDS].times = 1;
+        struct sr_verdict v = judge_reached(&o, SR_ON_REACHED_ERROR, NULL);
+        expect(&v, table[i].status, table[i].reason, table[i].decided, table[i].exit, i);
+    }
+}
+
+/* Something inside was cut off, perhaps the repair itself: the limit has to change first. Only where the policy takes a reached
+ * limit for nothing is the repair the first cause. */
+Test(verdict, a18_a_repair_after_a_reached_limit)
+{
+    struct sr_repair repair = { .cls = SR_CLASS_ENV_DELETED };
+    struct sr_changeset changes = { .repairs = &repair, .n_repairs = 1 };
+    struct sr_outcome o = { .end = SR_END_EXITED, .code = 1 };
+    o.reached[SR_LIMIT_MEMORY].times = 1;
+    struct sr_verdict failed = judge_reached(&o, SR_ON_REACHED_REPORT, &changes);
+    expect_limit(&failed, SR_LIMIT_MEMORY);
+    o.code = 0;
+    struct sr_verdict strict = judge_reached(&o, SR_ON_REACHED_ERROR, &changes);
+    expect_limit(&strict, SR_LIMIT_MEMORY);
+    struct sr_verdict lenient = judge_reached(&o, SR_ON_REACHED_REPORT, &changes);
+    expect(&lenient, "errored", "env.repaired", false, SR_EXIT_ENV, 0);
 }
 
 Test(verdict, a05_no_two_answers_are_the_same)

@@ -63,8 +63,12 @@ static int memory_v1(int fd, uint64_t bytes, const char **file)
     return write_at(fd, *file, "0");
 }
 
-/* oom.group: half a test run that lost one process to the killer tells nobody anything. */
-static int memory_v2(int fd, uint64_t bytes, const char **file)
+/*
+ * oom.group: half a test run that lost one process to the killer tells nobody anything, so where a
+ * reached limit is an error the whole ends at once. Where it is only reported, the rest goes on, as
+ * it does on v1, which knows no such thing.
+ */
+static int memory_v2(int fd, uint64_t bytes, bool whole, const char **file)
 {
     *file = "memory.max";
     if (write_at(fd, *file, "%llu", (unsigned long long)bytes) < 0)
@@ -73,7 +77,7 @@ static int memory_v2(int fd, uint64_t bytes, const char **file)
     if (write_at(fd, *file, "0") < 0 && errno != ENOENT)
         return -1;
     *file = "memory.oom.group";
-    return write_at(fd, *file, "1") < 0 && errno != ENOENT ? -1 : 0;
+    return write_at(fd, *file, "%d", whole) < 0 && errno != ENOENT ? -1 : 0;
 }
 
 static int cpu_any(int fd, bool v2, uint64_t milli, const char **file)
@@ -104,7 +108,8 @@ int sr_cgroup_configure(int dirfd, enum sr_controller c, bool v2, const struct s
     if (v == 0)
         return 0;
     if (c == SR_CTL_MEMORY)
-        return v2 ? memory_v2(dirfd, v, ret_file) : memory_v1(dirfd, v, ret_file);
+        return v2 ? memory_v2(dirfd, v, limits->on_reached == SR_ON_REACHED_ERROR, ret_file)
+                  : memory_v1(dirfd, v, ret_file);
     if (c == SR_CTL_CPU)
         return cpu_any(dirfd, v2, v, ret_file);
     *ret_file = "pids.max";
@@ -345,36 +350,76 @@ void sr_cgroup_kill(const struct sr_cgroup *cg)
 
 /* ---- counters ---- */
 
-/* The number after `key ` at the start of a line; key NULL: the file is one number. 0 when the
- * kernel does not tell. */
-static uint64_t counter(const struct sr_cgroup *cg, int index, const char *name, const char *key)
+/* The number after `key ` at the start of a line; key NULL: the file is one number. False, and
+ * nothing written, when the kernel does not tell. */
+static bool counter(const struct sr_cgroup *cg, int index, const char *name, const char *key,
+                    uint64_t *ret)
 {
     cleanup_buf struct sr_buf b = SR_BUF(FILE_MAX);
     struct sr_error ignored = { 0 };
     if (index < 0 || sr_file_read_at(cg->fds[index], name, FILE_MAX, &b, &ignored) < 0 || !b.data)
-        return 0;
+        return false;
     char *save = NULL;
     for (char *line = strtok_r(b.data, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
         size_t n = key ? strlen(key) : 0;
         if (key && (strncmp(line, key, n) != 0 || line[n] != ' '))
             continue;
         uint64_t v;
-        return sr_text_u64(line + n + (key != NULL), 0, UINT64_MAX, &v, &ignored) == 0 ? v : 0;
+        bool told = sr_text_u64(line + n + (key != NULL), 0, UINT64_MAX, &v, &ignored) == 0;
+        if (told)
+            *ret = v;
+        return told;
     }
-    return 0;
+    return false;
+}
+
+static bool memory_is_v2(const struct sr_cgroup *cg)
+{
+    return cg->memory >= 0 && cg->v2[cg->memory];
+}
+
+void sr_cgroup_read_events(const struct sr_cgroup *cg, struct sr_cgroup_usage *ret)
+{
+    bool v2 = memory_is_v2(cg);
+    *ret = (struct sr_cgroup_usage){ 0 };
+    ret->oom_told = counter(cg, cg->memory, v2 ? "memory.events" : "memory.oom_control", "oom_kill",
+                            &ret->oom_kills);
+    if (v2)
+        counter(cg, cg->memory, "memory.events", "oom", &ret->ooms);
+    ret->pids_told = counter(cg, cg->pids, "pids.events", "max", &ret->pids_refused);
+}
+
+static void read_v2(const struct sr_cgroup *cg, struct sr_cgroup_usage *ret)
+{
+    ret->at_bound_told = counter(cg, cg->memory, "memory.events", "max", &ret->at_bound);
+    counter(cg, cg->memory, "memory.peak", NULL, &ret->memory_peak);
+}
+
+/*
+ * Memory with swap has counters of its own, and is charged first: where its limit is the same, the
+ * failures are its, and memory's own counter stays at 0. Linux 6.15 and newer count none of them
+ * (seen on 6.18), so there 0 says nothing.
+ */
+static void read_v1(const struct sr_cgroup *cg, struct sr_cgroup_usage *ret)
+{
+    uint64_t with_swap = 0, peak = 0;
+    bool told = counter(cg, cg->memory, "memory.failcnt", NULL, &ret->at_bound);
+    bool swap = counter(cg, cg->memory, "memory.memsw.failcnt", NULL, &with_swap);
+    ret->at_bound += with_swap;
+    ret->at_bound_told = told && (!swap || ret->at_bound > 0);
+    counter(cg, cg->memory, "memory.max_usage_in_bytes", NULL, &ret->memory_peak);
+    if (counter(cg, cg->memory, "memory.memsw.max_usage_in_bytes", NULL, &peak) && peak > ret->memory_peak)
+        ret->memory_peak = peak;
 }
 
 void sr_cgroup_read(const struct sr_cgroup *cg, struct sr_cgroup_usage *ret)
 {
-    bool mem2 = cg->memory >= 0 && cg->v2[cg->memory];
-    *ret = (struct sr_cgroup_usage){
-        .oom_kills =
-            counter(cg, cg->memory, mem2 ? "memory.events" : "memory.oom_control", "oom_kill"),
-        .pids_refused = counter(cg, cg->pids, "pids.events", "max"),
-        .memory_peak =
-            counter(cg, cg->memory, mem2 ? "memory.peak" : "memory.max_usage_in_bytes", NULL),
-        .pids_peak = counter(cg, cg->pids, "pids.peak", NULL),
-    };
+    sr_cgroup_read_events(cg, ret);
+    if (memory_is_v2(cg))
+        read_v2(cg, ret);
+    else
+        read_v1(cg, ret);
+    counter(cg, cg->pids, "pids.peak", NULL, &ret->pids_peak);
 }
 
 /* ---- the end ---- */

@@ -90,7 +90,7 @@ static cJSON *value_cpus(uint64_t milli)
 
 /* value as a policy spells it; null and "none" when the limit is absent; weaker when a stronger
  * holder was looked for. */
-cJSON *sr_limits_json(const struct sr_cgroup *cg, const struct sr_limits *l)
+cJSON *sr_limits_json(const struct sr_cgroup *cg, const struct sr_limits *l, bool scratch)
 {
     const struct {
         const char *name;
@@ -105,8 +105,8 @@ cJSON *sr_limits_json(const struct sr_cgroup *cg, const struct sr_limits *l)
         { "pids", l->pids, value_number, cg->by_pids, true },
         { "cpus", l->cpus_milli, value_cpus, cg->by_cpus, true },
         { "output", l->output_bytes, value_size, SR_BY_SUPERVISOR, false },
-        { "disk", l->disk_bytes, value_size, SR_BY_TMPFS, false },
-        { "files", l->files, value_number, SR_BY_TMPFS, false },
+        { "disk", l->disk_bytes, value_size, scratch ? SR_BY_TMPFS : SR_BY_RLIMIT, false },
+        { "files", l->files, value_number, scratch ? SR_BY_TMPFS : SR_BY_NONE, false },
     };
     cJSON *object = sr_json_object();
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {

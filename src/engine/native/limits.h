@@ -57,10 +57,32 @@ struct sr_cgroup {
     char weaker[512]; /* why a limit is not held by a cgroup; "" when all are */
 };
 
+/*
+ * What counts as reached, the same on v1 and v2:
+ *     memory   a process of the group was killed by the OOM killer (v1: oom_kill of memory.oom_control;
+ *              v2: oom_kill, or oom, of memory.events)
+ *     pids     a fork was refused (max of pids.events). v1, and v2 before Linux 6.11, count the
+ *              refusals of the group's own members, later v2 those by the group's own limit: the same
+ *              here, where no group is below, unless one above is smaller
+ * Usage at the bound (v1: failcnt of memory and of memory with swap; v2: max of memory.events) is not:
+ * the page cache lives there all the time, and reclaim makes room. It is a count beside. A kill in a
+ * group that never came near its bound was for want of memory elsewhere, the machine's or a group's
+ * above, and is told as that.
+ *
+ * limits.on_reached is `error`: v2 ends the group as a whole with its first victim (memory.oom.group),
+ * v1 kills one process and the run is judged at its end; the verdict is the same. `report`: both kill
+ * one process and the rest goes on.
+ *
+ * RLIMIT_DATA, RLIMIT_NPROC and RLIMIT_NOFILE answer the process that meets them (ENOMEM, EAGAIN,
+ * EMFILE) and tell nobody else: whether they were reached is not known, and the record says so.
+ */
 struct sr_cgroup_usage {
-    uint64_t oom_kills; /* of this group */
+    uint64_t oom_kills;    /* of members of this group, by whichever OOM killer */
+    uint64_t ooms;         /* v2: how often this group had no memory left to give */
     uint64_t pids_refused;
-    uint64_t memory_peak, pids_peak; /* 0 when the kernel does not tell */
+    uint64_t at_bound;     /* how often memory stood at its limit; sr_cgroup_read alone */
+    bool oom_told, pids_told, at_bound_told; /* there is such a counter */
+    uint64_t memory_peak, pids_peak; /* 0 when the kernel does not tell; sr_cgroup_read alone */
 };
 
 /* mountinfo: the text of /proc/self/mountinfo, which the caller has read for itself; empty: no cgroups are mounted. */
@@ -81,6 +103,8 @@ SR_CHECK int sr_cgroup_attach(const struct sr_cgroup *cg, pid_t pid, struct sr_e
 SR_CHECK int sr_cgroup_enter(const struct sr_cgroup *cg, int cloned_fd);
 /* For clone_args.cgroup: the first v2 group, or -1 when there is none. */
 int sr_cgroup_clone_fd(const struct sr_cgroup *cg);
+/* The counters that tell a reached limit and no others: for looks while the run goes on. */
+void sr_cgroup_read_events(const struct sr_cgroup *cg, struct sr_cgroup_usage *ret);
 void sr_cgroup_read(const struct sr_cgroup *cg, struct sr_cgroup_usage *ret);
 /* cgroup.kill, else SIGKILL to each member until none is left, at most 2 s. */
 void sr_cgroup_kill(const struct sr_cgroup *cg);
@@ -96,8 +120,9 @@ int sr_limits_reset_scheduling(void);
 int sr_limits_set_rlimits(const struct sr_cgroup *cg, const struct sr_limits *limits);
 /*
  * Object {wall: {value, by}, ...} for the record, values as a policy spells them; memory, pids and
- * cpus have "weaker" too: true when no cgroup holds them.
+ * cpus have "weaker" too: true when no cgroup holds them. scratch: what is written goes to a tmpfs of
+ * the run; without one RLIMIT_FSIZE bounds each file, and nothing their number.
  */
-cJSON *sr_limits_json(const struct sr_cgroup *cg, const struct sr_limits *limits);
+cJSON *sr_limits_json(const struct sr_cgroup *cg, const struct sr_limits *limits, bool scratch);
 
 #endif

@@ -146,42 +146,19 @@ static int spawn_and_supervise(struct native *n, struct sr_engine_io *io, struct
     return done;
 }
 
-/* What a counter of the run's own cgroup says about a command that failed. A succeeding one is told as "reached". */
-static void judge_limits(const struct sr_cgroup_usage *u, struct sr_outcome *o, struct sr_error *err)
+/* The group's OOM killer may take init too: then the counter, and not init's silence, says what happened. */
+static void explain_silence(const struct sr_cgroup_usage *u, struct sr_error *err)
 {
-    if (sr_error_is_set(err) && strcmp(err->code, NATIVE_INIT_KILLED) == 0 && u->oom_kills) {
-        sr_error_clear(err); /* the group's OOM killer took init too */
-        o->end = SR_END_MEMORY;
-        return;
-    }
-    if (o->end != SR_END_EXITED && o->end != SR_END_SIGNALED)
-        return;
-    bool failed = o->end == SR_END_SIGNALED || o->code != 0;
-    bool no_inode = strcmp(o->reached, "files") == 0;
-    bool full = strcmp(o->reached, "disk") == 0 || (o->end == SR_END_SIGNALED && o->code == SIGXFSZ) || (o->end == SR_END_EXITED && o->code == 128 + SIGXFSZ);
-    const struct {
-        bool hit;
-        enum sr_end end;
-        const char *name;
-    } limits[] = {
-        { u->oom_kills > 0, SR_END_MEMORY, "memory" },
-        { full, SR_END_DISK, "disk" },
-        { no_inode, SR_END_FILES, "files" },
-        { u->pids_refused > 0, SR_END_PIDS, "pids" },
-    };
-    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++)
-        if (limits[i].hit) {
-            memcpy(o->reached, limits[i].name, strlen(limits[i].name) + 1);
-            if (failed)
-                o->end = limits[i].end;
-            return;
-        }
+    if (sr_error_is_set(err) && strcmp(err->code, NATIVE_INIT_KILLED) == 0 && u->oom_kills)
+        sr_error_clear(err);
 }
 
 static void take_usage(const struct sr_cgroup_usage *u, struct sr_outcome *o)
 {
     o->memory_peak = u->memory_peak;
     o->pids_peak = u->pids_peak;
+    o->memory_at_bound = u->at_bound;
+    o->at_bound_told = u->at_bound_told;
 }
 
 int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, native_main *child, struct sr_error *err)
@@ -189,7 +166,7 @@ int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outc
     struct pipes p = { -1, -1, -1, -1, -1, -1 };
     if (sr_cgroup_create(io->run, &n->plan->limits, n->mountinfo.data ? n->mountinfo.data : "", &n->cg, err) < 0)
         return -1;
-    o->limits = sr_limits_json(&n->cg, &n->plan->limits);
+    o->limits = sr_limits_json(&n->cg, &n->plan->limits, !n->plain);
     int done = pipes_open(&p, err);
     if (done == 0) {
         n->sock = p.child_sock;
@@ -203,7 +180,9 @@ int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outc
     sr_cgroup_kill(&n->cg);
     sr_cgroup_destroy(&n->cg, io->run);
     take_usage(&usage, o);
-    judge_limits(&usage, o, err);
+    native_watch_end(&usage, &n->plan->limits, o);
+    native_watch_unknowable(n, &usage, o);
+    explain_silence(&usage, err);
     return done < 0 && sr_error_is_set(err) ? -1 : 0;
 }
 

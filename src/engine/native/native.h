@@ -140,6 +140,17 @@ void native_verify(const struct native *n, struct native_msg *ret); /* verify.c 
 const char *native_control_name(unsigned i);     /* verify.c */
 size_t native_controls(void);
 
+/* ---- watch.c: which limits were reached ---- */
+struct native_watch {
+    bool full[SR_LIMIT_COUNT]; /* at the last look */
+};
+/* times: all so far. at_ns: after the command's start, -1: not known. */
+void native_reached(struct sr_outcome *o, enum sr_limit limit, uint64_t times, int64_t at_ns, const char *told_by);
+void native_watch_look(struct native_watch *w, const struct sr_cgroup *cg, struct sr_outcome *o, int64_t at_ns);
+/* After the last process: what only the counters' last values and the way it ended tell. */
+void native_watch_end(const struct sr_cgroup_usage *u, const struct sr_limits *limits, struct sr_outcome *o);
+void native_watch_unknowable(const struct native *n, const struct sr_cgroup_usage *u, struct sr_outcome *o);
+
 /* ---- supervise.c ---- */
 struct native_supervision {
     struct native *n;

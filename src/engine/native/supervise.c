@@ -13,7 +13,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
-#include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -24,7 +23,7 @@ enum {
     GRACE_S = 2,    /* between SIGTERM to the check and SIGKILL to its init */
     SETUP_S = 300,  /* a set-up that takes longer hangs; the copy mode of a large tree is what needs most */
     LINGER_S = 5,   /* for a reader that does not take the last bytes of a run that was stopped */
-    SAMPLE_MS = 20 /* between looks at how full the scratch is: what was full and is removed again was full all the same */
+    SAMPLE_MS = 20 /* between looks at the limits: a scratch that was full and is emptied again was full all the same */
 };
 
 enum { FD_SOCK, FD_INIT, FD_SIGNAL, FD_OUT, FD_ERR, FD_OUT_FORWARD, FD_ERR_FORWARD, FD_COUNT };
@@ -41,7 +40,7 @@ struct loop {
     bool init_gone;
     bool reaped;
     bool ended;           /* MSG_ENDED came; status is valid */
-    bool disk_full, files_full;
+    struct native_watch watch;
     int status;
     struct rusage before;
     struct sr_error failure; /* set-up failed, or the log could not be written */
@@ -81,6 +80,27 @@ static void stop(struct loop *l, enum sr_end end, int code, bool gently)
         kill_all(l);
     else
         l->kill_at = l->now + GRACE_S * SECOND;
+}
+
+static int64_t since_start(const struct loop *l)
+{
+    return l->started ? l->now - l->started : -1;
+}
+
+/* At a limit that is the supervisor's own to hold. */
+static void stop_at(struct loop *l, enum sr_limit limit)
+{
+    static const struct {
+        enum sr_end end;
+        bool gently;
+    } ends[SR_LIMIT_COUNT] = {
+        [SR_LIMIT_OUTPUT] = { SR_END_OUTPUT, false },
+        [SR_LIMIT_WALL] = { SR_END_WALL, true },
+        [SR_LIMIT_IDLE] = { SR_END_IDLE, true },
+    };
+    if (!l->stopped)
+        native_reached(l->s->outcome, limit, 1, since_start(l), "supervisor");
+    stop(l, ends[limit].end, 0, ends[limit].gently);
 }
 
 static void fail(struct loop *l, const struct sr_error *err)
@@ -166,7 +186,6 @@ static void on_not_started(struct loop *l, const struct native_msg *m)
     o->end = (enum sr_end)m->status;
     o->code = 0;
     snprintf(o->detail, sizeof o->detail, "%s", m->err.text);
-    snprintf(o->reached, sizeof o->reached, "%s", "");
 }
 
 static void on_message(struct loop *l)
@@ -228,23 +247,10 @@ static void on_input(struct loop *l, struct stream *s)
         fail(l, &err);
     l->last_output = l->now;
     if (l->out.bytes + l->err.bytes > limit)
-        stop(l, SR_END_OUTPUT, 0, false);
+        stop_at(l, SR_LIMIT_OUTPUT);
 }
 
 /* ---- clocks ---- */
-
-static void sample_disk(struct loop *l)
-{
-    struct statfs fs;
-    struct sr_outcome *o = l->s->outcome;
-    if (o->upper_fd < 0 || fstatfs(o->upper_fd, &fs) < 0)
-        return;
-    uint64_t used = (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize;
-    if (used > o->disk_peak)
-        o->disk_peak = used;
-    l->disk_full |= fs.f_bfree == 0;
-    l->files_full |= fs.f_ffree == 0;
-}
 
 static void check_clocks(struct loop *l)
 {
@@ -253,7 +259,7 @@ static void check_clocks(struct loop *l)
     if (l->kill_at && l->now >= l->kill_at)
         kill_all(l);
     if (l->now >= l->sample_at) {
-        sample_disk(l);
+        native_watch_look(&l->watch, &l->s->n->cg, l->s->outcome, since_start(l));
         l->sample_at = l->now + SAMPLE_MS * (SECOND / 1000);
     }
     if (l->stopped || l->init_gone)
@@ -267,9 +273,9 @@ static void check_clocks(struct loop *l)
         return;
     }
     if (limits->wall_ns && l->now - l->started >= (int64_t)limits->wall_ns)
-        stop(l, SR_END_WALL, 0, true);
+        stop_at(l, SR_LIMIT_WALL);
     else if (limits->idle_ns && l->now - l->last_output >= (int64_t)limits->idle_ns)
-        stop(l, SR_END_IDLE, 0, true);
+        stop_at(l, SR_LIMIT_IDLE);
 }
 
 static int64_t earlier(int64_t a, int64_t b)
@@ -355,13 +361,11 @@ static void run(struct loop *l)
 static void settle(struct loop *l)
 {
     struct sr_outcome *o = l->s->outcome;
-    sample_disk(l);
+    native_watch_look(&l->watch, &l->s->n->cg, o, since_start(l));
     stream_result(&l->out, &o->out);
     stream_result(&l->err, &o->err);
     o->setup_ns = (uint64_t)((l->started ? l->started : l->now) - l->begun);
     o->run_ns = l->started ? (uint64_t)(l->now - l->started) : 0;
-    if (l->disk_full || l->files_full)
-        snprintf(o->reached, sizeof o->reached, "%s", l->disk_full ? "disk" : "files");
     if (l->stopped)
         return;
     o->end = WIFSIGNALED(l->status) ? SR_END_SIGNALED : SR_END_EXITED;
