@@ -32,6 +32,8 @@
  *   changes    sr_changeset_json, null when nothing ran
  *   output     {stdout, stderr}: {bytes, logged, truncated, digest}
  *   cleanup    the inventory [{kind, value, state, why}]
+ * Paths (path, target, source, file, field, examples, git_common_dir) are written by sr_json_add_path (base/json.h): one that has an
+ * "\xNN" in it is spelled, \xNN being a byte and \\ a backslash; any other stands as it is.
  * Names of environment variables, never values; the caller's ARGS as count and digest.
  */
 #define SR_RECORD_SCHEMA "sandrun.record/1"

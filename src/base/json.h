@@ -61,6 +61,11 @@ void sr_json_add_u64(cJSON *object, const char *key, uint64_t v);
 void sr_json_add_bool(cJSON *object, const char *key, bool v);
 void sr_json_append(cJSON *array, cJSON *value);
 void sr_json_append_string(cJSON *array, const char *s);
+/* A path may hold any bytes, and what is written of it leads back to them: as it is, but spelled by sr_text_printable (\xNN for a
+ * byte, backslashes doubled) when it is not UTF-8 or already has an "\xNN" (two digits, lower case) in it, which so tells the two. */
+void sr_json_add_path(cJSON *object, const char *key, const char *path); /* NULL: null */
+void sr_json_append_path(cJSON *array, const char *path);
+char *sr_json_path(const char *written); /* the bytes; NULL of NULL. Caller frees */
 
 /* Compact, in the order of insertion: the canonical spelling that digests are taken over. Caller frees. */
 char *sr_json_compact(const cJSON *item);

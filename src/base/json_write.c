@@ -64,6 +64,44 @@ void sr_json_add_string(cJSON *object, const char *key, const char *s)
     sr_json_add(object, key, make_string(s));
 }
 
+static bool has_spelt_byte(const char *s)
+{
+    static const char digits[] = "0123456789abcdef";
+    while ((s = strstr(s, "\\x"))) {
+        s += 2;
+        if (s[0] && s[1] && strchr(digits, s[0]) && strchr(digits, s[1]))
+            return true;
+    }
+    return false;
+}
+
+static cJSON *make_path(const char *path)
+{
+    cleanup_buf struct sr_buf b = SR_BUF(SIZE_MAX / 4);
+    if (!path || !has_spelt_byte(path))
+        return make_string(path);
+    sr_text_printable(&b, path, strlen(path));
+    return make_string(b.data);
+}
+
+void sr_json_add_path(cJSON *object, const char *key, const char *path)
+{
+    sr_json_add(object, key, make_path(path));
+}
+
+void sr_json_append_path(cJSON *array, const char *path)
+{
+    sr_json_append(array, make_path(path));
+}
+
+char *sr_json_path(const char *written)
+{
+    cleanup_buf struct sr_buf raw = SR_BUF(SIZE_MAX / 4);
+    if (!written || !has_spelt_byte(written) || sr_text_unprintable(&raw, written) < 0)
+        return sr_strdup(written);
+    return sr_buf_steal(&raw);
+}
+
 void sr_json_add_u64(cJSON *object, const char *key, uint64_t v)
 {
     char digits[24];

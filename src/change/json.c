@@ -34,12 +34,12 @@ static cJSON *state_json(const struct sr_entry_state *s)
 static cJSON *change_json(const struct sr_change *c)
 {
     cJSON *o = sr_json_object(), *before = state_json(&c->before), *after = state_json(&c->after);
-    sr_json_add_string(o, "path", c->path);
+    sr_json_add_path(o, "path", c->path);
     sr_json_add_string(o, "where", where(c->in_home));
     sr_json_add_string(o, "kind", sr_change_kind_name(c->kind));
     sr_json_add_string(o, "class", sr_change_class_name(c->cls));
     if (c->target)
-        sr_json_add_string(o, "target", c->target);
+        sr_json_add_path(o, "target", c->target);
     if (before)
         sr_json_add(o, "before", before);
     if (after)
@@ -51,14 +51,14 @@ static cJSON *repair_json(const struct sr_repair *r)
 {
     cJSON *o = sr_json_object(), *examples = sr_json_array();
     sr_json_add_string(o, "class", sr_change_class_name(r->cls));
-    sr_json_add_string(o, "path", r->path);
+    sr_json_add_path(o, "path", r->path);
     sr_json_add_string(o, "where", where(r->in_home));
     sr_json_add_string(o, "ecosystem", r->ecosystem);
     sr_json_add_u64(o, "lost", r->lost);
     sr_json_add_u64(o, "added", r->added);
     sr_json_add_u64(o, "modified", r->modified);
     for (size_t i = 0; i < r->examples.n; i++)
-        sr_json_append_string(examples, r->examples.v[i]);
+        sr_json_append_path(examples, r->examples.v[i]);
     sr_json_add(o, "examples", examples);
     return o;
 }

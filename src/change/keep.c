@@ -164,7 +164,7 @@ cJSON *sr_kept_list_json(const struct sr_kept_list *l)
     cJSON *array = sr_json_array();
     for (size_t i = 0; l && i < l->n; i++) {
         cJSON *item = sr_json_object();
-        sr_json_add_string(item, "path", l->v[i].path);
+        sr_json_add_path(item, "path", l->v[i].path);
         sr_json_add_bool(item, "kept", !l->v[i].refused);
         sr_json_add_string(item, "refused", l->v[i].refused);
         sr_json_append(array, item);

@@ -23,8 +23,8 @@ static const struct {
 
 static void change_line(struct cli_page *p, const cJSON *change)
 {
-    const char *kind = cli_string_at(change, "kind"), *path = cli_string_at(change, "path");
-    const char *target = cli_string_at(change, "target");
+    const char *kind = cli_string_at(change, "kind");
+    cleanup_free char *path = cli_path_at(change, "path"), *target = cli_path_at(change, "target");
     char mark = '?';
     enum cli_style style = CLI_PLAIN;
     for (size_t i = 0; kind && i < sizeof marks / sizeof *marks; i++)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* sandrun repro: the request of a record rebuilt, refused where it is no longer the same, run and
  * compared. */
-#include "base/text.h"
 #include "cli/answer.h"
 #include "cli/commands.h"
 #include "cli/drift.h"
@@ -10,10 +9,8 @@
 #include "cli/request.h"
 #include "cli/verdict_text.h"
 
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 struct repro {
@@ -23,18 +20,6 @@ struct repro {
     struct cli_drifts drifts;
     char *tree, *policy_file; /* what request borrows */
 };
-
-/* A record spells a path that is no UTF-8 with \xNN, and a path that is one as it is: the plain
- * reading goes first, and the other one counts only where it leads to something. */
-static char *path_recorded(const char *spelled)
-{
-    cleanup_buf struct sr_buf raw = SR_BUF(PATH_MAX);
-    struct stat st;
-    if (!spelled || stat(spelled, &st) == 0 || sr_text_unprintable(&raw, spelled) < 0 ||
-        raw.overflow || !raw.len || stat(raw.data, &st) < 0)
-        return sr_strdup(spelled);
-    return sr_buf_steal(&raw);
-}
 
 /* As it was asked for then: "HEAD" is where HEAD is now, so that a policy that moved on is seen,
  * and refused by name. */
@@ -46,8 +31,8 @@ static int request_rebuild(struct repro *r, struct sr_error *err)
     cli_request_from(r->args, -1, &r->request);
     req->binding = cli_string_at(record, "binding");
     req->staged = cli_bool_at(record, "staged");
-    r->tree = path_recorded(tree ? NULL : cli_string_at(record, "plan.canonical.tree.path"));
-    r->policy_file = path_recorded(cli_string_at(record, "policy.request.file"));
+    r->tree = tree ? NULL : cli_path_at(record, "plan.canonical.tree.path");
+    r->policy_file = cli_path_at(record, "policy.request.file");
     req->tree = tree ? tree : r->tree;
     req->policy_file = r->policy_file;
     req->policy_ref = cli_string_at(record, "policy.request.ref");
@@ -117,7 +102,7 @@ static cJSON *drifts_json(const struct repro *r)
         const struct cli_drift *d = &r->drifts.v[i];
         cJSON *o = sr_json_object(), *examples = sr_json_array();
         for (size_t k = 0; k < d->examples.n; k++)
-            sr_json_append_string(examples, d->examples.v[k]);
+            sr_json_append_path(examples, d->examples.v[k]);
         sr_json_add_string(o, "code", d->code);
         sr_json_add_string(o, "text", d->text);
         sr_json_add_string(o, "recorded", d->before);

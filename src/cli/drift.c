@@ -54,7 +54,8 @@ static const char *recorded_digest(const cJSON *files, const char *path)
     const cJSON *f;
     cJSON_ArrayForEach(f, files)
     {
-        if (same(cli_string_at(f, "path"), path))
+        cleanup_free char *recorded = cli_path_at(f, "path");
+        if (same(recorded, path))
             return cli_string_at(f, "digest");
     }
     return NULL;
@@ -76,7 +77,8 @@ static char *files_recorded(const cJSON *files)
     const cJSON *f;
     cJSON_ArrayForEach(f, files)
     {
-        const char *path = cli_string_at(f, "path"), *digest = cli_string_at(f, "digest");
+        cleanup_free char *path = cli_path_at(f, "path");
+        const char *digest = cli_string_at(f, "digest");
         sr_buf_printf(&b, "%s%s %s", b.len ? ", " : "", path ? path : "?", digest ? digest : "?");
     }
     return sr_buf_steal(&b);

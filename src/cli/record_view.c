@@ -71,6 +71,11 @@ const char *cli_string_at(const cJSON *item, const char *path)
     return cJSON_IsString(found) ? found->valuestring : NULL;
 }
 
+char *cli_path_at(const cJSON *item, const char *path)
+{
+    return sr_json_path(cli_string_at(item, path));
+}
+
 uint64_t cli_u64_at(const cJSON *item, const char *path)
 {
     const cJSON *found = cli_at(item, path);

@@ -14,6 +14,7 @@ SR_CHECK int cli_record_load(const char *record, struct sr_json *ret, struct sr_
 /* "changes.repairs": NULL when any part is missing. */
 const cJSON *cli_at(const cJSON *item, const char *path);
 const char *cli_string_at(const cJSON *item, const char *path); /* NULL unless a string */
+char *cli_path_at(const cJSON *item, const char *path); /* the bytes of one; caller frees */
 uint64_t cli_u64_at(const cJSON *item,
                     const char *path); /* 0 unless a number; digits in a string count */
 bool cli_bool_at(const cJSON *item, const char *path);

@@ -82,7 +82,8 @@ static void repair_examples(struct cli_page *p, const cJSON *repair, const char 
     {
         if (!cJSON_IsString(example))
             continue;
-        cli_line(p, CLI_DIM, "    %c %s", lost ? '-' : '+', example->valuestring);
+        cleanup_free char *path = sr_json_path(example->valuestring);
+        cli_line(p, CLI_DIM, "    %c %s", lost ? '-' : '+', path);
         listed++;
     }
     if (id && listed && all > listed)
@@ -91,7 +92,8 @@ static void repair_examples(struct cli_page *p, const cJSON *repair, const char 
 
 static void repair_one(struct cli_page *p, const cJSON *repair, const char *id)
 {
-    const char *path = cli_string_at(repair, "path"), *cls = cli_string_at(repair, "class");
+    cleanup_free char *path = cli_path_at(repair, "path");
+    const char *cls = cli_string_at(repair, "class");
     const char *kind = cli_string_at(repair, "ecosystem");
     uint64_t lost = cli_u64_at(repair, "lost");
     bool named = kind && !(path && says_kind(path, kind));
@@ -134,7 +136,8 @@ static bool finding_lines(struct cli_page *p, const cJSON *record)
     bool said = false;
     cJSON_ArrayForEach(f, cli_at(record, "preflight.findings"))
     {
-        const char *path = cli_string_at(f, "path"), *text = cli_string_at(f, "text");
+        cleanup_free char *path = cli_path_at(f, "path");
+        const char *text = cli_string_at(f, "text");
         const char *expected = cli_string_at(f, "expected"), *found = cli_string_at(f, "found");
         const char *remedy = cli_string_at(f, "remedy"), *code = cli_string_at(f, "code");
         cli_finding_lines(p, path ? path : "?", code ? code : "?", text, expected, found, remedy);
@@ -235,7 +238,8 @@ static void note_lines(struct cli_page *p, const struct sr_run_result *r)
     }
     cJSON_ArrayForEach(item, cli_at(record, "preflight.findings"))
     {
-        const char *path = cli_string_at(item, "path"), *text = cli_string_at(item, "text");
+        cleanup_free char *path = cli_path_at(item, "path");
+        const char *text = cli_string_at(item, "text");
         cli_line(p, CLI_WARN, "  found before: %s: %s", path ? path : "?", text ? text : "");
     }
     reached_lines(p, record);

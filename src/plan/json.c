@@ -59,8 +59,8 @@ static void add_rootfs(cJSON *o, const struct sr_plan *p)
 static void add_tree(cJSON *o, const struct sr_plan *p)
 {
     cJSON *tree = sr_json_object();
-    sr_json_add_string(tree, "path", p->tree);
-    sr_json_add_string(tree, "target", p->tree_target);
+    sr_json_add_path(tree, "path", p->tree);
+    sr_json_add_path(tree, "target", p->tree_target);
     sr_json_add_string(tree, "writes", sr_writes_name(p->writes));
     sr_json_add(tree, "keep", strings(&p->keep));
     sr_json_add(tree, "protect", strings(&p->protect));
@@ -72,8 +72,8 @@ static void add_mounts(cJSON *o, const struct sr_plan *p)
     cJSON *mounts = sr_json_array();
     for (size_t i = 0; i < p->n_mounts; i++) {
         cJSON *m = sr_json_object();
-        sr_json_add_string(m, "source", p->mounts[i].source);
-        sr_json_add_string(m, "target", p->mounts[i].target);
+        sr_json_add_path(m, "source", p->mounts[i].source);
+        sr_json_add_path(m, "target", p->mounts[i].target);
         sr_json_add_bool(m, "readonly", p->mounts[i].readonly);
         sr_json_add_string(m, "reason", p->mounts[i].reason);
         sr_json_append(mounts, m);
@@ -167,7 +167,7 @@ static cJSON *observed(const struct sr_plan *p)
     sr_json_add_string(o, "tree_mode", sr_tree_mode_name(p->tree_mode));
     sr_json_add_string(o, "pin_observed", p->pin_observed);
     sr_json_add(o, "pin_lines", strings(&p->pin_lines));
-    sr_json_add_string(o, "git_common_dir", p->git_common_dir);
+    sr_json_add_path(o, "git_common_dir", p->git_common_dir);
     for (size_t i = 0; i < p->n_env; i++) {
         cJSON *e = sr_json_object();
         sr_json_add_string(e, "name", p->env[i].name);
@@ -184,15 +184,15 @@ static cJSON *policy(const struct sr_plan *p)
     for (size_t i = 0; i < p->n_policy_files; i++) {
         cJSON *f = sr_json_object();
         sr_json_add_string(f, "layer", p->policy_files[i].layer);
-        sr_json_add_string(f, "path", p->policy_files[i].path);
+        sr_json_add_path(f, "path", p->policy_files[i].path);
         sr_json_add_string(f, "digest", p->policy_files[i].digest);
         sr_json_append(files, f);
     }
     for (size_t i = 0; i < p->n_provenance; i++) {
         cJSON *f = sr_json_object();
-        sr_json_add_string(f, "field", p->provenance[i].field);
+        sr_json_add_path(f, "field", p->provenance[i].field);
         sr_json_add_string(f, "layer", p->provenance[i].layer);
-        sr_json_add_string(f, "file", p->provenance[i].file);
+        sr_json_add_path(f, "file", p->provenance[i].file);
         sr_json_append(provenance, f);
     }
     sr_json_add_string(o, "commit", p->policy_commit);

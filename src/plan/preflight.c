@@ -241,7 +241,7 @@ cJSON *sr_findings_json(const struct sr_findings *f)
         const struct sr_finding *v = &f->v[i];
         cJSON *o = sr_json_object();
         sr_json_add_string(o, "code", v->code);
-        sr_json_add_string(o, "path", v->path);
+        sr_json_add_path(o, "path", v->path);
         sr_json_add_string(o, "expected", v->expected);
         sr_json_add_string(o, "found", v->found);
         sr_json_add_string(o, "text", v->text);

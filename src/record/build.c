@@ -76,7 +76,7 @@ static void add_plan(cJSON *root, const struct sr_record_facts *f)
     if (!policy)
         policy = sr_json_object();
     cJSON *request = sr_json_object();
-    sr_json_add_string(request, "file", f->policy_file);
+    sr_json_add_path(request, "file", f->policy_file);
     sr_json_add_string(request, "ref", f->policy_ref);
     add_overrides(request, f->overrides);
     sr_json_add(policy, "request", request);
@@ -116,8 +116,8 @@ static cJSON *identity(const struct sr_tree_identity *t)
 static void add_tree(cJSON *root, const struct sr_record_facts *f)
 {
     cJSON *tree = sr_json_object();
-    sr_json_add_string(tree, "path", f->plan ? f->plan->tree : NULL);
-    sr_json_add_string(tree, "target", f->plan ? f->plan->tree_target : NULL);
+    sr_json_add_path(tree, "path", f->plan ? f->plan->tree : NULL);
+    sr_json_add_path(tree, "target", f->plan ? f->plan->tree_target : NULL);
     sr_json_add(tree, "before", identity(f->tree_before));
     sr_json_add(tree, "after", identity(f->tree_after));
     sr_json_add(root, "tree", tree);

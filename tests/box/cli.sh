@@ -138,6 +138,16 @@ PY
     run 0 diff --json ./r.json
     lacks "nor as JSON" "$out" $'\x1b'
 }
+two_spellings() {
+    project p
+    printf 'open(b"\\\\xff", "w"); open(b"\\xff", "w"); open(b"\\xff\\\\", "w")\n' >p/make.py
+    binding p Test '["python3", "make.py"]'
+    run 0 run --tree p --record r.json Test
+    is "the record" "$($PY -c 'import json; print(*[c["path"] for c in json.load(open("r.json"))["changes"]["list"]], sep="|")')" '\\xff|\xff|\xff\\'
+    run 0 diff ./r.json
+    is "diff" "$(grep '^  +' <<<"$out" | tr '\n' '|')" '  + \\xff|  + \xff|  + \xff\\|'
+}
+t "cli: a byte and the characters that spell it are told apart" two_spellings
 t "cli: names of files cannot forge what a terminal shows" forged_output
 
 full_disk() {

@@ -219,6 +219,30 @@ Test(json, writes_in_order_and_exactly)
     cr_expect_str_eq(again, compact);
 }
 
+/* A byte and the four characters that spell it are two names; each leads back. */
+Test(json, a_path_of_any_bytes_leads_back)
+{
+    static const struct {
+        const char *raw, *written;
+    } paths[] = {
+        { "\xff", "\\xff" },        { "\\xff", "\\\\xff" }, { "\\\\xff", "\\\\\\\\xff" },
+        { "a\\b", "a\\b" },        { "a\\x", "a\\x" },       { "a\\xF0", "a\\xF0" },
+        { "a\\\xff", "a\\\\\\xff" }, { "\\x1b\xc3\xa4", "\\\\x1b\xc3\xa4" }, { "\x1b[m", "\x1b[m" },
+        { "", "" },
+    };
+    for (size_t i = 0; i < sizeof paths / sizeof *paths; i++) {
+        cleanup_json cJSON *o = sr_json_object();
+        sr_json_add_path(o, "p", paths[i].raw);
+        const char *written = sr_json_string(o, "p");
+        cleanup_free char *back = sr_json_path(written);
+        cr_expect_str_eq(written, paths[i].written, "%zu: %s", i, written);
+        cr_expect_str_eq(back, paths[i].raw, "%zu: %s", i, back);
+    }
+    cr_expect_null(sr_json_path(NULL));
+    cleanup_free char *cut = sr_json_path("\\xff\\");
+    cr_expect_str_eq(cut, "\\xff\\", "what nobody wrote stays");
+}
+
 Test(json, names_that_are_not_utf8_are_spelled_out)
 {
     cleanup_json cJSON *o = sr_json_object();
