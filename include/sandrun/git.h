@@ -58,4 +58,8 @@ const char *sr_git_common_dir(const struct sr_git *g);
  * ".." still in them. Appends to ret. Whoever writes the repository names them: they are no reason to show them to anyone. */
 SR_CHECK int sr_git_alternates(struct sr_git *g, struct sr_strv *ret, struct sr_error *err);
 
+/* What of path comes after its first component ".git", "" for that one itself; NULL when there is none. Also for spellings that a
+ * filesystem which folds case or knows short names takes for it: ".GIT", "git~1". */
+const char *sr_git_below(const char *path);
+
 #endif

@@ -13,7 +13,8 @@
  *   - it is a regular file or a directory that the run added or changed, at or below a path of the list;
  *   - no component on either side is a link (openat2 RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS): output collection that follows links
  *     is how judges have leaked host files;
- *   - its class is none of env.*, git.internal, deferred, escape: what runs later on the host is never written by a check;
+ *   - no component is ".git", nor one that a filesystem may take for it (".GIT", "git~1"), whatever the list says;
+ *   - its class is none of env.*, git.*, deferred, escape: what runs later on the host is never written by a check;
  *   - the host's own file is still as it was before the run (content and mode): a person's edit wins.
  * Written to a temporary file beside the target, fsynced, renamed; mode 0644 or 0755, never setuid, owner of the tree.
  * Deletions do not come back.

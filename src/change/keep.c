@@ -4,6 +4,7 @@
 
 #include "base/fs.h"
 #include "base/mem.h"
+#include "sandrun/git.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,9 +26,12 @@ static bool is_listed(const struct sr_strv *keep, const char *path)
 /* Why this change does not come back, NULL when it may. */
 static const char *unfit(const struct sr_change *c)
 {
+    /* by the path alone: an index that was merely refreshed has the class of a cache */
+    if (sr_git_below(c->path))
+        return "it is git's own, which never comes back";
     if (c->cls <= SR_CLASS_ENV_CHANGED)
         return "it is part of an environment";
-    if (c->cls == SR_CLASS_GIT_INTERNAL || c->cls == SR_CLASS_DEFERRED || c->cls == SR_CLASS_ESCAPE)
+    if (c->cls <= SR_CLASS_ESCAPE) /* the enum's order: git.*, deferred, escape */
         return "it is of a kind that later runs on the host or leads out of the tree";
     if (c->kind == SR_CHANGE_DELETED)
         return "deletions do not come back";

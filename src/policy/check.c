@@ -3,6 +3,7 @@
 #include "base/fs.h"
 #include "base/mem.h"
 #include "policy/document.h"
+#include "sandrun/git.h"
 
 #include <string.h>
 
@@ -49,11 +50,15 @@ static int check_keep(const struct sr_policy_documents *docs, const struct sr_po
     if (b->writes == SR_WRITES_KEEP && b->keep.n == 0)
         return refuse(docs, m, SR_FIELD_TREE_WRITES, "policy.invalid.missing",
                       "keep needs the paths in tree.keep", "", err);
-    for (size_t i = 0; i < b->keep.n; i++)
+    for (size_t i = 0; i < b->keep.n; i++) {
+        if (sr_git_below(b->keep.v[i]))
+            return refuse(docs, m, SR_FIELD_TREE_KEEP, "policy.invalid.path",
+                          "what is in .git never comes back to the tree", b->keep.v[i], err);
         for (size_t k = 0; k < b->protect.n; k++)
             if (sr_path_below(b->keep.v[i], b->protect.v[k]))
                 return refuse(docs, m, SR_FIELD_TREE_KEEP, "policy.invalid.path",
                               "tree.protect forbids what is to be kept", b->keep.v[i], err);
+    }
     return 0;
 }
 
