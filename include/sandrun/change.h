@@ -14,14 +14,19 @@
 
 enum sr_change_kind { SR_CHANGE_ADDED, SR_CHANGE_DELETED, SR_CHANGE_MODIFIED, SR_CHANGE_MODE, SR_CHANGE_TYPE, SR_CHANGE_KIND_COUNT };
 
-/* Classes, first match wins (design order). The env.* ones but env.allowed are repairs. */
+/* Classes, first match wins (design order). The env.* ones are repairs; the git.* ones are ".git" at any depth. */
 enum sr_change_class {
     SR_CLASS_ENV_DELETED,
     SR_CLASS_ENV_REBUILT,
     SR_CLASS_ENV_REPLACED,
     SR_CLASS_ENV_CREATED,
     SR_CLASS_ENV_CHANGED,
-    SR_CLASS_GIT_INTERNAL,
+    SR_CLASS_GIT_HOOKS,    /* what git executes */
+    SR_CLASS_GIT_CONFIG,   /* what tells git to execute something, or where to look */
+    SR_CLASS_GIT_REFS,
+    SR_CLASS_GIT_INDEX,
+    SR_CLASS_GIT_OBJECTS,
+    SR_CLASS_GIT_INTERNAL, /* the rest of ".git" */
     SR_CLASS_DEFERRED,
     SR_CLASS_ESCAPE,
     SR_CLASS_SOURCE_TRACKED,

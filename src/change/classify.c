@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Gives every change its class, and tells the repairs. */
-#include "change/git_refresh.h"
+#include "change/git_class.h"
 #include "change/patterns.h"
 #include "change/repairs.h"
 #include "change/view.h"
@@ -14,8 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { GIT_INDEX_MAX = 64 << 20 };
 
 struct classifier {
     struct sr_changeset *set;
@@ -112,19 +110,6 @@ static bool escapes(const struct classifier *c, struct sr_change *change)
 
 /* ---- one change ---- */
 
-static bool index_refreshed(const struct classifier *c, const struct sr_change *change)
-{
-    struct sr_view v = { c->set, c->o, false };
-    const char *slash = strrchr(change->path, '/');
-    if (change->kind != SR_CHANGE_MODIFIED || !slash || strcmp(slash, "/index") != 0 ||
-        !S_ISREG(change->after.mode))
-        return false;
-    cleanup_buf struct sr_buf before = SR_BUF(GIT_INDEX_MAX), after = SR_BUF(GIT_INDEX_MAX);
-    return sr_view_read(&v, change->path, false, GIT_INDEX_MAX, &before) &&
-           sr_view_read(&v, change->path, true, GIT_INDEX_MAX, &after) &&
-           sr_git_index_same(before.data, before.len, after.data, after.len);
-}
-
 static bool was_there(void *context, const char *path)
 {
     return sr_view_before(context, path) != 0;
@@ -147,8 +132,10 @@ static enum sr_change_class plain_class(struct classifier *c, struct sr_change *
     if (change->in_home)
         return sr_path_cache(change->path, true) || bytecode(c, change) ? SR_CLASS_CACHE
                                                                         : SR_CLASS_SOURCE_UNTRACKED;
-    if (sr_path_git_internal(change->path))
-        return index_refreshed(c, change) ? SR_CLASS_CACHE : SR_CLASS_GIT_INTERNAL;
+    struct sr_view v = { c->set, c->o, false };
+    enum sr_change_class git;
+    if (sr_git_class(change, &git))
+        return git == SR_CLASS_GIT_INDEX && sr_git_refreshed(&v, change) ? SR_CLASS_CACHE : git;
     if (sr_path_deferred(change->path))
         return SR_CLASS_DEFERRED;
     if (escapes(c, change))

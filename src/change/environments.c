@@ -177,7 +177,7 @@ static bool component_match(const char *pattern, size_t pattern_len, const char 
            memcmp(star + 1, word + len - tail, tail) == 0;
 }
 
-static bool match_from(const char *pattern, const char *path)
+bool sr_pattern_leads(const char *pattern, const char *path)
 {
     for (;;) {
         size_t pattern_len = strcspn(pattern, "/"), len = strcspn(path, "/");
@@ -196,7 +196,7 @@ bool sr_patterns_match(const char *const *patterns, const char *path)
 {
     for (const char *p = path; p;) {
         for (const char *const *pattern = patterns; *pattern; pattern++)
-            if (((*pattern)[0] == p[0] || (*pattern)[0] == '*') && match_from(*pattern, p))
+            if (((*pattern)[0] == p[0] || (*pattern)[0] == '*') && sr_pattern_leads(*pattern, p))
                 return true;
         p = strchr(p, '/');
         p = p ? p + 1 : NULL;

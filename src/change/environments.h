@@ -59,5 +59,7 @@ bool sr_environment_signed(const char *below);
  * stays within) match as many of path's, from any one on; so "__pycache__" matches all that is
  * below such a directory. */
 bool sr_patterns_match(const char *const *patterns, const char *path);
+/* The same of one pattern, and from the first component of path on. */
+bool sr_pattern_leads(const char *pattern, const char *path);
 
 #endif

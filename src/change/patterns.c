@@ -206,17 +206,6 @@ static const char *const home_cache[] = {
     NULL,
 };
 
-bool sr_path_git_internal(const char *path)
-{
-    for (const char *p = path; p;) {
-        size_t len = strcspn(p, "/");
-        if (len == 4 && memcmp(p, ".git", 4) == 0)
-            return true;
-        p = p[len] ? p + len + 1 : NULL;
-    }
-    return false;
-}
-
 bool sr_path_deferred(const char *path)
 {
     return sr_patterns_match(deferred, path);

@@ -5,7 +5,6 @@
 
 #include <stdbool.h>
 
-bool sr_path_git_internal(const char *path); /* a component is ".git" */
 bool sr_path_deferred(
     const char *path); /* will run on the host later, without anyone starting it as a check */
 bool sr_path_cache(const char *path, bool in_home);

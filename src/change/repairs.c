@@ -4,6 +4,8 @@
 #include "change/repairs.h"
 
 #include "base/mem.h"
+#include "change/git_class.h"
+#include "sandrun/git.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -99,6 +101,14 @@ static void rows_find(struct finder *f, const char *dir, const struct sr_environ
     }
 }
 
+/* A branch may be called "node_modules", and its reference is no environment. */
+static bool is_reference(const char *dir)
+{
+    const char *below = sr_git_below(dir);
+    enum sr_change_class cls = below ? sr_git_class_below(below) : SR_CLASS_GIT_INTERNAL;
+    return cls == SR_CLASS_GIT_REFS || cls == SR_CLASS_GIT_OBJECTS;
+}
+
 /* The environment at path, a directory at least on one side; else that of the directory above. */
 static struct level level_find(struct finder *f, const char *path, size_t len,
                                const struct level *above)
@@ -106,6 +116,8 @@ static struct level level_find(struct finder *f, const char *path, size_t len,
     struct level l = { len, above ? above->environment : SR_NO_ENVIRONMENT,
                        above && above->closed };
     cleanup_free char *dir = sr_strndup(path, len);
+    if (is_reference(dir))
+        return l;
     /* what is harmless in an environment is no part of it: another may have been made there */
     if (l.closed && !below_harmless(&f->seen->v[l.environment], dir))
         return l;
