@@ -59,7 +59,8 @@ struct sr_plan {
     char *tree_target; /* where it stands inside */
     enum sr_writes writes;
     enum sr_tree_mode tree_mode;
-    struct sr_strv keep, protect;
+    struct sr_strv keep;
+    struct sr_strv protect; /* writes: direct: the tree's repository too, whatever the policy says */
     uint32_t tree_uid, tree_gid; /* owner of the tree on this host */
     char *git_common_dir; /* outside the tree (linked worktree, submodule): mounted read-only at the same path; or NULL */
 

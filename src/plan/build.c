@@ -164,6 +164,7 @@ int sr_plan_build(const struct sr_plan_request *req, struct sr_plan *ret, struct
         return -1;
     }
     sr_plan_git_alternates(&p, caller_home(req->environ_in));
+    sr_plan_git_protect(&p);
     observe_pin(req, &p);
     sr_plan_seal(&p);
     *ret = p;

@@ -100,3 +100,29 @@ int sr_plan_git_common(const char *tree, char **ret, struct sr_error *err)
     *ret = sr_strdup(common);
     return 0;
 }
+
+/* A directory of the repository, when it lies in the tree: ".git" may be a link or a file that leads to another place there. */
+static void protect_beneath(struct sr_plan *p, const char *dir)
+{
+    if (!sr_path_below(dir, p->tree) || strcmp(dir, p->tree) == 0)
+        return;
+    const char *relative = dir + strlen(p->tree) + 1;
+    for (size_t i = 0; i < p->protect.n; i++)
+        if (sr_path_below(relative, p->protect.v[i]))
+            return;
+    sr_strv_add(&p->protect, relative);
+}
+
+void sr_plan_git_protect(struct sr_plan *p)
+{
+    cleanup_git struct sr_git *g = NULL;
+    struct sr_error none = { 0 };
+    if (p->writes != SR_WRITES_DIRECT)
+        return;
+    if (!sr_strv_has(&p->protect, ".git"))
+        sr_strv_add(&p->protect, ".git");
+    if (sr_git_open(p->tree, &g, &none) < 0)
+        return; /* no repository: one that the command makes is listed as what it is */
+    protect_beneath(p, sr_git_dir(g));
+    protect_beneath(p, sr_git_common_dir(g));
+}

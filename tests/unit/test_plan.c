@@ -615,3 +615,42 @@ Test(plan, a17_git_file_that_leads_nowhere_mounts_nothing)
     cr_expect_null(p.git_common_dir);
     sr_plan_clear(&p);
 }
+
+static void direct_protects(struct sr_strv own, const char *const *expected, size_t n)
+{
+    struct sr_binding b = binding();
+    b.writes = SR_WRITES_DIRECT;
+    b.protect = own;
+    struct sr_plan p = built(&b, no_environ);
+    cr_assert_eq(p.protect.n, n);
+    for (size_t i = 0; i < n; i++)
+        cr_expect_str_eq(p.protect.v[i], expected[i]);
+    cleanup_json cJSON *json = sr_plan_json(&p, SR_PLAN_DIGEST);
+    const cJSON *list = sr_json_get(sr_json_get(json, "tree"), "protect");
+    cr_expect_eq((size_t)cJSON_GetArraySize(list), n);
+    sr_plan_clear(&p);
+}
+
+Test(plan, a06_writes_to_the_real_tree_leave_the_repository_alone)
+{
+    static const char *const alone[] = { ".git" }, *const beside[] = { "out", ".git" }, *const elsewhere[] = { ".git", "moved" };
+    char *out[] = { S("out"), NULL }, *git[] = { S(".git"), NULL };
+    direct_protects((struct sr_strv){ 0 }, alone, 1);
+    direct_protects((struct sr_strv){ git, 1 }, alone, 1);
+    direct_protects((struct sr_strv){ out, 1 }, beside, 2);
+    /* a .git file that leads to another place in the tree */
+    put_below(tree, "moved/HEAD", "ref: refs/heads/main\n");
+    put_below(tree, "moved/config", "[core]\n\trepositoryformatversion = 0\n");
+    put_below(tree, "moved/objects/x", "");
+    put_below(tree, "moved/refs/x", "");
+    put_below(tree, ".git", "gitdir: moved\n");
+    direct_protects((struct sr_strv){ 0 }, elsewhere, 2);
+}
+
+Test(plan, a06_held_writes_protect_what_the_policy_names)
+{
+    struct sr_binding b = binding();
+    struct sr_plan p = built(&b, no_environ);
+    cr_expect_eq(p.protect.n, 0);
+    sr_plan_clear(&p);
+}

@@ -114,7 +114,7 @@ int step_proc(struct native *n, struct sr_error *err);       /* dev.c */
 int step_private(struct native *n, struct sr_error *err);    /* root.c: /tmp, HOME, /dev/shm, /var/tmp */
 int step_tree(struct native *n, struct sr_error *err);       /* tree.c */
 int step_mounts(struct native *n, struct sr_error *err);     /* tree.c: policy's mounts, git's common directory */
-int step_protect(struct native *n, struct sr_error *err);    /* tree.c */
+int step_protect(struct native *n, struct sr_error *err);    /* protect.c */
 int step_pivot(struct native *n, struct sr_error *err);      /* root.c */
 
 /* ---- mount.c: mounts on descriptors ---- */

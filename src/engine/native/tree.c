@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The tree at its own path: copy-on-write, read-only or direct; then the policy's mounts and what is protected in it. */
+/* The tree at its own path: copy-on-write, read-only or direct; then the policy's mounts. */
 #include "engine/native/native.h"
 
 #include "base/fs.h"
@@ -181,28 +181,4 @@ int step_mounts(struct native *n, struct sr_error *err)
         if (attach_policy_mount(n, &p->mounts[i], err) < 0)
             return -1;
     return p->git_common_dir ? native_attach_view(n, p->git_common_dir, p->git_common_dir, n->id.userns_fd, err) : 0;
-}
-
-int step_protect(struct native *n, struct sr_error *err)
-{
-    const struct sr_plan *p = n->plan;
-    cleanup_fd int tree = sr_openat2(n->root_fd, p->tree_target + 1, O_PATH | O_DIRECTORY, 0, RESOLVE_IN_ROOT | RESOLVE_NO_SYMLINKS);
-    if (tree < 0)
-        return sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the tree inside");
-    for (size_t i = 0; i < p->protect.n; i++) {
-        const char *path = p->protect.v[i];
-        struct stat st;
-        /* a link in the way or at the end is not followed: what it leads to is not what the policy names */
-        cleanup_fd int at = sr_openat2(tree, path, O_PATH | O_NOFOLLOW, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
-        if (at < 0 && (errno == ENOENT || errno == ELOOP || errno == ENOTDIR))
-            continue;
-        if (at < 0 || fstat(at, &st) < 0)
-            return sr_error_sys(err, "plan.protect", "cannot protect %s", path);
-        cleanup_fd int mnt = -1;
-        cleanup_free char *target = sr_path_join(p->tree_target, path);
-        if (native_clone_mount(at, "", false, TREE_ATTR | MOUNT_ATTR_RDONLY, -1, &mnt, err) < 0 ||
-            native_attach(n->root_fd, mnt, target, S_ISDIR(st.st_mode), err) < 0)
-            return sr_error_wrap(err, "protecting %s", path);
-    }
-    return 0;
 }
