@@ -191,7 +191,7 @@ static int run_interpreter(struct version_context *c, const char *path, char ver
     sr_plan_seal(&probe);
     struct sr_gate gate = { 0 };
     struct sr_run_dir run = { .dir_fd = -1, .live_fd = -1 };
-    struct sr_outcome outcome = { .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
+    struct sr_outcome outcome = SR_OUTCOME;
     struct sr_error err = { 0 };
     int answered = -1;
     sr_resolve_gate(&probe, &gate);

@@ -248,6 +248,23 @@ static void mount_points_of_home(const struct sr_plan *plan, struct sr_strv *ret
     }
 }
 
+/* The git directory outside the tree, when it was held. */
+static int changes_of_git(struct pipeline *p, struct sr_error *err)
+{
+    const struct sr_outcome *o = &p->outcome;
+    struct sr_changeset git = { 0 };
+    if (o->git_upper_fd < 0)
+        return 0;
+    int done = sr_root_tell(o->git_root_mode, o->git_upper_fd, &git, err);
+    if (done == 0)
+        done = o->git_mode == SR_TREE_COPY ? sr_tree_compare(o->git_lower_fd, o->git_upper_fd, &git, err)
+                                           : sr_overlay_read(o->git_lower_fd, o->git_upper_fd, o->userxattr, p->tree_before.taken_ns, &git, err);
+    if (done == 0)
+        done = sr_changes_add_git(&p->changes, &git, p->resolved.plan.git_common_dir, o->git_lower_fd, o->git_upper_fd, err);
+    sr_changeset_clear(&git);
+    return done;
+}
+
 static int read_changes(struct pipeline *p)
 {
     struct sr_error err = { 0 };
@@ -266,7 +283,7 @@ static int read_changes(struct pipeline *p)
         .before = p->before,
         .tree = p->resolved.tree,
     };
-    if (sr_changes_classify(&p->changes, &options, &err) < 0)
+    if (sr_changes_classify(&p->changes, &options, &err) < 0 || changes_of_git(p, &err) < 0)
         return give_up(p, &err);
     p->have_changes = true;
     phase_done(p, SR_PHASE_CHANGES);
@@ -391,7 +408,7 @@ void sr_run(const struct sr_run_request *req, struct sr_run_result *ret)
         .req = req,
         .result = ret,
         .run = { .dir_fd = -1, .live_fd = -1 },
-        .outcome = { .lower_fd = -1, .upper_fd = -1, .home_fd = -1 },
+        .outcome = SR_OUTCOME,
         .started_ns = clock_ns(CLOCK_REALTIME),
         .phase_began = clock_ns(CLOCK_MONOTONIC),
     };

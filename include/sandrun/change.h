@@ -45,7 +45,7 @@ struct sr_entry_state {
 };
 
 struct sr_change {
-    char *path; /* raw bytes, relative to its root, clean; "." is the root itself */
+    char *path; /* raw bytes, relative to its root, clean; "." is the root itself; absolute in a git directory outside the tree */
     bool in_home; /* below the private HOME instead of the tree */
     enum sr_change_kind kind;
     enum sr_change_class cls;
@@ -139,6 +139,10 @@ struct sr_classify_options {
 
 /* Sorts, assigns classes, finds repairs. Harmless writes inside an environment (bytecode, tool caches) stay SR_CLASS_CACHE. */
 SR_CHECK int sr_changes_classify(struct sr_changeset *set, const struct sr_classify_options *o, struct sr_error *err);
+/* The git directory of a linked worktree or a submodule, read like the tree (git: unclassified, and emptied here), put into a
+ * classified set: classes git.*, no repairs, paths below dir, which is absolute. before_fd, after_fd: of that directory. */
+SR_CHECK int sr_changes_add_git(struct sr_changeset *set, struct sr_changeset *git, const char *dir, int before_fd, int after_fd,
+                                struct sr_error *err);
 void sr_changeset_clear(struct sr_changeset *set);
 cJSON *sr_changeset_json(const struct sr_changeset *set);
 

@@ -83,11 +83,13 @@ struct sr_outcome {
     uint64_t memory_at_bound; /* how often memory stood at its limit: reclaim may have made room, nothing failed by it alone */
     bool at_bound_told; /* there is such a counter here */
     int lower_fd, upper_fd, home_fd; /* for the change set: -1 where the mode has none. Copy mode: upper_fd is the copy */
+    int git_lower_fd, git_upper_fd;  /* the same of the git directory outside the tree, when that is held */
     struct sr_manifest *fresh; /* copy mode: the copy as it was before the command, without content */
-    enum sr_tree_mode tree_mode;
-    mode_t root_mode; /* of the tree's view before the command: overlay and copy */
-    bool userxattr; /* the overlay keeps its marks in user.overlay.*, as an ordinary caller's must */
+    enum sr_tree_mode tree_mode, git_mode;
+    mode_t root_mode, git_root_mode; /* of the views of the tree and the git directory before the command: overlay and copy */
+    bool userxattr; /* the overlays keep their marks in user.overlay.*, as an ordinary caller's must */
 };
+#define SR_OUTCOME ((struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1, .git_lower_fd = -1, .git_upper_fd = -1 })
 
 struct sr_engine_io {
     struct sr_state *state;

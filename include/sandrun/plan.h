@@ -62,7 +62,7 @@ struct sr_plan {
     struct sr_strv keep;
     struct sr_strv protect; /* writes: direct: the tree's repository too, whatever the policy says */
     uint32_t tree_uid, tree_gid; /* owner of the tree on this host */
-    char *git_common_dir; /* outside the tree (linked worktree, submodule): mounted read-only at the same path; or NULL */
+    char *git_common_dir; /* outside the tree (linked worktree, submodule): there at the same path; or NULL. sr_plan_git_held */
 
     struct sr_mount *mounts; /* parents before children */
     size_t n_mounts;
@@ -119,6 +119,9 @@ struct sr_plan_request {
  * here), plan.path (a target or a mount). A pin that cannot be computed is no failure: pin_observed is NULL, the gate refuses. */
 SR_CHECK int sr_plan_build(const struct sr_plan_request *req, struct sr_plan *ret, struct sr_error *err);
 void sr_plan_clear(struct sr_plan *p);
+/* Whether git_common_dir is held copy-on-write like the tree. It is read-only where the tree is, where writes are real, and where
+ * the policy protects .git. */
+bool sr_plan_git_held(const struct sr_plan *p);
 /* The digest: SHA-256 of sr_plan_json(p, SR_PLAN_DIGEST) in its compact spelling. */
 void sr_plan_seal(struct sr_plan *p);
 

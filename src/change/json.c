@@ -10,9 +10,9 @@
  * whole. */
 enum { JSON_LIST_MAX = 10000 };
 
-static const char *where(bool in_home)
+static const char *where(const char *path, bool in_home)
 {
-    return in_home ? "home" : "tree";
+    return in_home ? "home" : path[0] == '/' ? "git" : "tree";
 }
 
 static cJSON *state_json(const struct sr_entry_state *s)
@@ -35,7 +35,7 @@ static cJSON *change_json(const struct sr_change *c)
 {
     cJSON *o = sr_json_object(), *before = state_json(&c->before), *after = state_json(&c->after);
     sr_json_add_path(o, "path", c->path);
-    sr_json_add_string(o, "where", where(c->in_home));
+    sr_json_add_string(o, "where", where(c->path, c->in_home));
     sr_json_add_string(o, "kind", sr_change_kind_name(c->kind));
     sr_json_add_string(o, "class", sr_change_class_name(c->cls));
     if (c->target)
@@ -52,7 +52,7 @@ static cJSON *repair_json(const struct sr_repair *r)
     cJSON *o = sr_json_object(), *examples = sr_json_array();
     sr_json_add_string(o, "class", sr_change_class_name(r->cls));
     sr_json_add_path(o, "path", r->path);
-    sr_json_add_string(o, "where", where(r->in_home));
+    sr_json_add_string(o, "where", where(r->path, r->in_home));
     sr_json_add_string(o, "ecosystem", r->ecosystem);
     sr_json_add_u64(o, "lost", r->lost);
     sr_json_add_u64(o, "added", r->added);

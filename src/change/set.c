@@ -94,6 +94,20 @@ void sr_set_add(struct sr_changeset *set, char *path, bool in_home,
     c->cls = SR_CLASS_SOURCE_UNTRACKED;
 }
 
+void sr_set_take(struct sr_changeset *set, const struct sr_change *change)
+{
+    size_t bytes = strlen(change->path) + 1 + (change->target ? strlen(change->target) + 1 : 0);
+    set->total++;
+    if (!room(set, set->n, SR_CHANGES_MAX, change->path, bytes)) {
+        free(change->path);
+        free(change->target);
+        return;
+    }
+    SR_GROW(set->v, set->n, set->cap);
+    set->v[set->n++] = *change;
+    set->by_class[change->cls]++;
+}
+
 size_t sr_set_mark(struct sr_changeset *set, const char *path, bool in_home, enum sr_mark_kind kind)
 {
     if (!room(set, set->n_marks, SR_MARKS_MAX, path, strlen(path) + 1))

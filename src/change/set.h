@@ -28,6 +28,8 @@ enum { SR_SET_BYTES_MAX = 256 << 20, SR_SET_BYTES_RESERVE = 64 << 20 };
 void sr_set_add(struct sr_changeset *set, char *path, bool in_home,
                 const struct sr_entry_state *before, const struct sr_entry_state *after,
                 char *target);
+/* Takes a change that has its class already: the lists and counts are the classified set's. */
+void sr_set_take(struct sr_changeset *set, const struct sr_change *change);
 /* Returns the mark's number, for sr_set_same; SR_NO_MARK when there is no room. */
 size_t sr_set_mark(struct sr_changeset *set, const char *path, bool in_home,
                    enum sr_mark_kind kind);

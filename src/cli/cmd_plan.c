@@ -109,7 +109,8 @@ static void plan_tree(struct cli_page *p, const struct sr_plan *plan)
     field(p, plan, "tree.keep", keep);
     field(p, plan, "tree.protect", protect);
     if (plan->git_common_dir)
-        cli_line(p, CLI_PLAIN, "  %-16s %s (read-only)", "  git", plan->git_common_dir);
+        cli_line(p, CLI_PLAIN, "  %-16s %s (%s)", "  git", plan->git_common_dir,
+                 sr_plan_git_held(plan) ? "held like the tree" : "read-only");
     if (plan->n_mounts)
         cli_line(p, CLI_PLAIN, "  mounts");
     else

@@ -51,8 +51,10 @@ void sr_outcome_clear(struct sr_outcome *o)
     close_fd(&o->lower_fd);
     close_fd(&o->upper_fd);
     close_fd(&o->home_fd);
+    close_fd(&o->git_lower_fd);
+    close_fd(&o->git_upper_fd);
     free(o->observed);
     sr_manifest_free(o->fresh);
     cJSON_Delete(o->limits);
-    *o = (struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
+    *o = SR_OUTCOME;
 }

@@ -58,6 +58,12 @@ void sr_plan_clear(struct sr_plan *p)
     *p = (struct sr_plan){ 0 };
 }
 
+bool sr_plan_git_held(const struct sr_plan *p)
+{
+    bool held = p->writes == SR_WRITES_HOLD || p->writes == SR_WRITES_KEEP;
+    return p->git_common_dir && held && !sr_strv_has(&p->protect, ".git");
+}
+
 void sr_plan_seal(struct sr_plan *p)
 {
     cleanup_json cJSON *json = sr_plan_json(p, SR_PLAN_DIGEST);

@@ -234,6 +234,7 @@ static void add_enforced(cJSON *root, const struct sr_record_facts *f)
     sr_json_add(e, "controls", controls(o));
     sr_json_add(e, "limits", o && o->limits ? cJSON_Duplicate(o->limits, 1) : null());
     sr_json_add_string(e, "tree_mode", o ? sr_tree_mode_name(o->tree_mode) : NULL);
+    sr_json_add_string(e, "git_mode", o && o->git_upper_fd > 0 ? sr_tree_mode_name(o->git_mode) : NULL);
     sr_json_add(e, "reached", reached(o));
     sr_json_add(e, "unknowable", unknowable(o));
     sr_json_add(root, "enforced", e);

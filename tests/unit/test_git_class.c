@@ -4,6 +4,7 @@
 #include "change/set.h"
 #include "sandrun/git.h"
 #include "sandrun/keep.h"
+#include "change_rig.h"
 
 #include "base/fs.h"
 #include "base/mem.h"
@@ -225,4 +226,52 @@ Test(git_class, classes_that_are_kept)
     sr_kept_list_clear(&kept);
     sr_strv_clear(&list);
     kept_drop(&r);
+}
+
+/* ---- a git directory outside of the tree ---- */
+
+/* The set of a tree, and beside it what happened in a git directory that has no ".git" in its path. */
+Test(git_class, a_repository_outside_the_tree)
+{
+    static const struct {
+        const char *path;
+        enum sr_change_class want;
+    } rows[] = {
+        { "/srv/repo/hooks/post-checkout", SR_CLASS_GIT_HOOKS },
+        { "/srv/repo/worktrees/wt/index", SR_CLASS_GIT_INDEX },
+        { "/srv/repo/refs/heads/node_modules", SR_CLASS_GIT_REFS },
+        { "/srv/repo/config", SR_CLASS_GIT_CONFIG },
+        { "/srv/repo/objects/00/11", SR_CLASS_GIT_OBJECTS },
+        { "/srv/repo/x", SR_CLASS_GIT_INTERNAL },
+    };
+    struct rig r = rig_case("git init -q --bare . && mkdir worktrees worktrees/wt && echo i > worktrees/wt/index && rm -rf hooks", "",
+                            "mkdir hooks; echo x > hooks/post-checkout; echo j > worktrees/wt/index; echo c >> config; "
+                            "mkdir objects/00; echo o > objects/00/11; mkdir refs/heads/node_modules; echo x > x");
+    struct sr_changeset set = { 0 }, git = r.set;
+    const struct sr_entry_state after = { .mode = S_IFREG | 0644, .size = 1 };
+    uint64_t total = git.total;
+    sr_set_add(&set, sr_strdup("a"), false, NULL, &after, NULL);
+    set.by_class[SR_CLASS_SOURCE_UNTRACKED] = 1;
+    r.set = (struct sr_changeset){ 0 };
+    cr_assert_eq(sr_changes_add_git(&set, &git, "/srv/repo", r.lower_fd, r.upper_fd, &r.err), 0, "%s", r.err.text);
+    cr_expect_eq(set.total, total + 1);
+    cr_expect_eq(git.n, 0);
+    cr_expect_eq(set.n_repairs, 0);
+    cr_expect_str_eq(set.v[set.n - 1].path, "a", "sorted");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct sr_change *c = change_at(&set, rows[i].path);
+        cr_assert_not_null(c, "%s", rows[i].path);
+        cr_expect_eq(c->cls, rows[i].want, "%s: %s", rows[i].path, sr_change_class_name(c->cls));
+    }
+    uint64_t counted = 0;
+    for (int c = 0; c < SR_CLASS_COUNT; c++)
+        counted += set.by_class[c];
+    cr_expect_eq(counted, set.n);
+    cleanup_json cJSON *json = sr_changeset_json(&set);
+    const cJSON *list = sr_json_get(json, "list");
+    cr_expect_str_eq(sr_json_string(cJSON_GetArrayItem(list, 0), "where"), "git");
+    cr_expect_str_eq(sr_json_string(cJSON_GetArrayItem(list, cJSON_GetArraySize(list) - 1), "where"), "tree");
+    cr_expect_eq(sr_changes_add_git(&set, &git, "relative", r.lower_fd, r.upper_fd, &r.err), -1);
+    sr_changeset_clear(&set);
+    rig_down(&r);
 }

@@ -164,7 +164,7 @@ static int by_value(const void *a, const void *b)
  */
 static int keep_only(const struct native *n)
 {
-    int keep[] = { 2, n->sock, n->out_w, n->err_w, n->tree_fd, n->run_fd, n->id.userns_fd, n->id.nobody_fd };
+    int keep[] = { 2, n->sock, n->out_w, n->err_w, n->tree_fd, n->git_fd, n->run_fd, n->id.userns_fd, n->id.nobody_fd };
     size_t count = sizeof keep / sizeof *keep;
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0)
@@ -184,7 +184,7 @@ static int keep_only(const struct native *n)
 /* What only the set-up needed: no descriptor that leads out of the new root outlives it. */
 static void drop_setup_descriptors(struct native *n)
 {
-    int *all[] = { &n->tree_fd, &n->run_fd, &n->id.userns_fd, &n->id.nobody_fd, &n->root_fd, &n->scratch_fd };
+    int *all[] = { &n->tree_fd, &n->git_fd, &n->git_mnt, &n->run_fd, &n->id.userns_fd, &n->id.nobody_fd, &n->root_fd, &n->scratch_fd };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         sr_closep(all[i]);
         *all[i] = -1;

@@ -256,7 +256,7 @@ int sr_doctor_run(struct sr_state *state, struct sr_doctor *ret, struct sr_error
         return sr_error_set(err, "doctor.steps", "the doctor knows %zu steps of the set-up, and the engine has %zu",
                             sizeof steps / sizeof *steps, native_steps());
     struct sr_doctor d = { 0 };
-    struct exam x = { .state = state, .d = &d, .outcome = { .lower_fd = -1, .upper_fd = -1, .home_fd = -1 } };
+    struct exam x = { .state = state, .d = &d, .outcome = SR_OUTCOME };
     int done = examine(&x, err);
     if (done == 0) {
         tell_steps(&x);

@@ -107,13 +107,13 @@ int native_attach(int root_fd, int mnt, const char *path, bool dir, struct sr_er
     return 0;
 }
 
-static int overlay_options(const struct native *n, int fs, const char *lower, bool writable)
+static int overlay_options(const struct native *n, int fs, const struct native_layers *l)
 {
     /* relative to the scratch, which is the working directory: no byte of a tree's path can split an option */
-    int set = fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", lower, 0);
-    if (writable) {
-        set |= fsconfig(fs, FSCONFIG_SET_STRING, "upperdir", "u", 0);
-        set |= fsconfig(fs, FSCONFIG_SET_STRING, "workdir", "w", 0);
+    int set = fsconfig(fs, FSCONFIG_SET_STRING, "lowerdir", l->lower, 0);
+    if (l->upper) {
+        set |= fsconfig(fs, FSCONFIG_SET_STRING, "upperdir", l->upper, 0);
+        set |= fsconfig(fs, FSCONFIG_SET_STRING, "workdir", l->work, 0);
         set |= fsconfig(fs, FSCONFIG_SET_STRING, "index", "off", 0);
         set |= fsconfig(fs, FSCONFIG_SET_STRING, "metacopy", "off", 0);
         /* renaming a directory of the tree: whole with redirects, EXDEV without; an ordinary caller may not have them */
@@ -125,7 +125,7 @@ static int overlay_options(const struct native *n, int fs, const char *lower, bo
     return set;
 }
 
-int native_overlay(struct native *n, const char *lower, bool writable, int *ret_fd, struct sr_error *err)
+int native_overlay(struct native *n, const struct native_layers *l, int *ret_fd, struct sr_error *err)
 {
     cleanup_fd int fs = fsopen("overlay", FSOPEN_CLOEXEC);
     if (fs < 0) {
@@ -134,12 +134,12 @@ int native_overlay(struct native *n, const char *lower, bool writable, int *ret_
     }
     if (fchdir(n->scratch_fd) < 0)
         return sr_error_sys(err, "engine.unavailable.overlay", "cannot enter the scratch");
-    if (overlay_options(n, fs, lower, writable) < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
-        return sr_error_sys(err, "engine.unavailable.overlay", "the kernel refuses an overlay over %s", n->plan->tree);
-    unsigned attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (writable ? 0 : MOUNT_ATTR_RDONLY);
+    if (overlay_options(n, fs, l) < 0 || fsconfig(fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+        return sr_error_sys(err, "engine.unavailable.overlay", "the kernel refuses an overlay over %s", l->of);
+    unsigned attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (l->upper ? 0 : MOUNT_ATTR_RDONLY);
     int fd = fsmount(fs, FSMOUNT_CLOEXEC, attr);
     if (fd < 0)
-        return sr_error_sys(err, "engine.unavailable.overlay", "cannot mount an overlay over %s", n->plan->tree);
+        return sr_error_sys(err, "engine.unavailable.overlay", "cannot mount an overlay over %s", l->of);
     *ret_fd = fd;
     return 0;
 }
@@ -165,7 +165,8 @@ int native_view_mount(struct native *n, int source_fd, const char *source, int i
     snprintf(lowers, sizeof lowers, "%s:empty", name);
     if (native_attach(n->scratch_fd, clone, name, true, err) < 0)
         return -1;
-    if (native_overlay(n, lowers, false, ret_fd, err) < 0)
+    const struct native_layers layers = { .of = source, .lower = lowers };
+    if (native_overlay(n, &layers, ret_fd, err) < 0)
         return sr_error_wrap(err, "making a view of %s", source);
     return 0;
 }

@@ -189,14 +189,20 @@ int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outc
 int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, struct sr_engine_io *io, bool tell_steps, struct sr_outcome *ret,
                     struct sr_error *err)
 {
-    *ret = (struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1 };
+    *ret = SR_OUTCOME;
     if (!sr_ticket_valid(ticket, plan))
         return sr_error_set(err, "engine.ticket", "the plan was not admitted by the gate");
-    struct native n = { .plan = plan, .id = { .userns_fd = -1, .nobody_fd = -1 }, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .tell_steps = tell_steps, .filter = SR_BUF(256 * 1024) };
+    struct native n = { .plan = plan, .id = { .userns_fd = -1, .nobody_fd = -1 }, .git_fd = -1, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .git_mnt = -1, .tell_steps = tell_steps, .filter = SR_BUF(256 * 1024) };
     n.tree_fd = sr_openat2(AT_FDCWD, plan->tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     if (n.tree_fd < 0)
         return sr_error_sys(err, "plan.tree", "cannot open the tree %s", plan->tree);
     ret->lower_fd = n.tree_fd;
+    if (sr_plan_git_held(plan)) {
+        n.git_fd = sr_openat2(AT_FDCWD, plan->git_common_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+        if (n.git_fd < 0)
+            return sr_error_sys(err, "plan.tree", "cannot open the git directory %s", plan->git_common_dir);
+        ret->git_lower_fd = n.git_fd;
+    }
     int done = sr_seccomp_filter(io->state->cache_fd, &plan->seccomp_allow, &n.filter, err);
     if (done == 0)
         done = native_mountinfo(&n.mountinfo, &n.host_mounts, err);
@@ -218,21 +224,26 @@ static int native_run(const struct sr_plan *plan, const struct sr_ticket *ticket
     return native_run_plan(plan, ticket, io, false, ret, err);
 }
 
-/* An overlay shows what lies under the mounts of its lower, which is not the tree the policy means. */
-static int probe_submounts(const struct sr_plan *plan, struct sr_error *err)
+/* An overlay shows what lies under the mounts of its lower, which is not the directory the policy means. */
+static int probe_submounts(const struct sr_strv *points, const char *what, const char *dir, struct sr_error *err)
+{
+    const char *below = NULL;
+    for (size_t i = 0; i < points->n && !below; i++)
+        if (sr_path_below(points->v[i], dir) && strcmp(points->v[i], dir) != 0)
+            below = points->v[i];
+    if (!below)
+        return 0;
+    sr_error_set(err, "engine.unavailable.tree_submount", "something is mounted inside %s, at %s: a copy-on-write view would hide it", what, below);
+    return sr_error_hint(err, "unmount it, or name it in the binding's mounts from where its content stands");
+}
+
+static int probe_held(const struct sr_plan *plan, struct sr_error *err)
 {
     cleanup_strv struct sr_strv points = { 0 };
     cleanup_buf struct sr_buf text = SR_BUF(0);
-    const char *below = NULL;
-    if (native_mountinfo(&text, &points, err) < 0)
+    if (native_mountinfo(&text, &points, err) < 0 || probe_submounts(&points, "the tree", plan->tree, err) < 0)
         return -1;
-    for (size_t i = 0; i < points.n && !below; i++)
-        if (sr_path_below(points.v[i], plan->tree) && strcmp(points.v[i], plan->tree) != 0)
-            below = points.v[i];
-    if (!below)
-        return 0;
-    sr_error_set(err, "engine.unavailable.tree_submount", "something is mounted inside the tree, at %s: a copy-on-write view would hide it", below);
-    return sr_error_hint(err, "unmount it, or name it in the binding's mounts from where its content stands");
+    return sr_plan_git_held(plan) ? probe_submounts(&points, "the git directory", plan->git_common_dir, err) : 0;
 }
 
 static int native_probe(const struct sr_plan *plan, struct sr_error *err)
@@ -245,7 +256,7 @@ static int native_probe(const struct sr_plan *plan, struct sr_error *err)
         sr_error_set(err, "engine.unavailable.network_allow", "the native engine cannot open the network to a list of hosts yet");
         return sr_error_hint(err, "\"network\": \"none\"");
     }
-    return plan->writes == SR_WRITES_DIRECT ? 0 : probe_submounts(plan, err);
+    return plan->writes == SR_WRITES_DIRECT ? 0 : probe_held(plan, err);
 }
 
 const struct sr_engine sr_engine_native = { .name = "native", .probe = native_probe, .run = native_run };

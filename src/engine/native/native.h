@@ -36,6 +36,7 @@ struct native {
     const struct sr_plan *plan;
     struct native_identity id;
     int tree_fd;  /* the supervisor's descriptor of the tree: what the child mounts must be the same inode */
+    int git_fd;   /* likewise of the git directory outside the tree; -1: there is none, or it is read-only */
     int run_fd;   /* runs/<id>: where the child's private mount tree hangs until pivot_root */
     int sock;     /* the child's end of the control socket */
     int out_w, err_w;
@@ -46,9 +47,10 @@ struct native {
 
     /* made by the steps, in the child */
     int root_fd;    /* the new root: a tmpfs, read-only in the end */
-    int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm vartmp, and views of mounts */
-    enum sr_tree_mode tree_mode;
-    mode_t root_mode; /* of the upper: the tree's, as far as it could be given */
+    int scratch_fd; /* tmpfs of the run: u (upper) w (work) l (lower) tmp home shm vartmp, views of mounts, gu gw gl of git's directory */
+    int git_mnt;    /* made with the tree and attached in the order of the mounts; -1: read-only, or none */
+    bool git_attached;
+    enum sr_tree_mode tree_mode, git_mode;
     unsigned views; /* made so far: each has a directory of the scratch */
     bool tell_steps; /* for the doctor: MSG_STEP after each */
     bool plain; /* the uncontained host process: no init, no namespaces (plain.c) */
@@ -76,7 +78,10 @@ struct native_msg {
     int64_t when_ns; /* CLOCK_MONOTONIC */
     union {
         struct sr_error err;
-        mode_t root_mode; /* MSG_SCRATCH */
+        struct {
+            mode_t root_mode, git_root_mode; /* the latter two with a third descriptor */
+            enum sr_tree_mode git_mode;
+        } scratch;
         struct {
             unsigned n;
             struct {
@@ -130,7 +135,12 @@ SR_CHECK int native_view_mount(struct native *n, int source_fd, const char *sour
 SR_CHECK int native_attach_view(struct native *n, const char *source, const char *target, int idmap, struct sr_error *err);
 /* /proc/self/mountinfo, and every mount point in it, in the order they were mounted. */
 SR_CHECK int native_mountinfo(struct sr_buf *ret_text, struct sr_strv *ret_points, struct sr_error *err);
-SR_CHECK int native_overlay(struct native *n, const char *lower, bool writable, int *ret_fd, struct sr_error *err);
+struct native_layers {
+    const char *of;           /* for messages: the host's directory */
+    const char *lower;        /* as lowerdir has it; all are names in the scratch */
+    const char *upper, *work; /* NULL: read-only */
+};
+SR_CHECK int native_overlay(struct native *n, const struct native_layers *l, int *ret_fd, struct sr_error *err);
 
 /* ---- inside ---- */
 void native_child(struct native *n);             /* child.c: set-up, then init; does not return */

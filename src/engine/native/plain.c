@@ -101,7 +101,8 @@ void native_plain_ended(struct native_supervision *s)
 
 int sr_engine_host_run(const struct sr_plan *plan, struct sr_engine_io *io, struct sr_outcome *ret, struct sr_error *err)
 {
-    *ret = (struct sr_outcome){ .lower_fd = -1, .upper_fd = -1, .home_fd = -1, .tree_mode = SR_TREE_DIRECT };
+    *ret = SR_OUTCOME;
+    ret->tree_mode = SR_TREE_DIRECT;
     cleanup_free char *home = NULL;
     if (plan->staged || !plan->uncontained)
         return sr_error_set(err, "engine.ticket", "only a binding that is declared uncontained runs on the host, and never staged");

@@ -142,9 +142,12 @@ static void reap(struct loop *l)
 static void on_scratch(struct loop *l, const struct native_msg *m, const int *fds)
 {
     l->s->outcome->tree_mode = (enum sr_tree_mode)m->status;
-    l->s->outcome->root_mode = m->root_mode;
+    l->s->outcome->root_mode = m->scratch.root_mode;
     l->s->outcome->upper_fd = fds[0];
     l->s->outcome->home_fd = fds[1];
+    l->s->outcome->git_upper_fd = fds[2];
+    l->s->outcome->git_mode = m->scratch.git_mode;
+    l->s->outcome->git_root_mode = m->scratch.git_root_mode;
     if (l->s->outcome->tree_mode != SR_TREE_COPY)
         return;
     struct native_msg go = { .type = MSG_GO };
@@ -191,9 +194,9 @@ static void on_not_started(struct loop *l, const struct native_msg *m)
 static void on_message(struct loop *l)
 {
     struct native_msg m;
-    int fds[2] = { -1, -1 };
+    int fds[] = { -1, -1, -1 };
     size_t n = 0;
-    int got = native_recv(l->s->sock, &m, fds, 2, &n);
+    int got = native_recv(l->s->sock, &m, fds, sizeof fds / sizeof *fds, &n);
     if (got <= 0) {
         if (got < 0 && errno == EAGAIN)
             return;

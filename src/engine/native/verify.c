@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <linux/openat2.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
@@ -50,7 +51,7 @@ static bool root_readonly(const struct native *n, char detail[96])
 
 static bool mounts_readonly(const struct native *n, char detail[96])
 {
-    unsigned seen = 0;
+    unsigned seen = 0, shut = 0;
     for (size_t i = 0; i < n->plan->n_mounts; i++) {
         struct statvfs vfs;
         if (!n->plan->mounts[i].readonly)
@@ -61,22 +62,52 @@ static bool mounts_readonly(const struct native *n, char detail[96])
         }
         seen++;
     }
-    snprintf(detail, 96, "%u mounts", seen);
+    for (size_t i = 0; i < n->plan->protect.n; i++) {
+        const char *path = n->plan->protect.v[i];
+        struct statvfs vfs;
+        cleanup_fd int fd = sr_openat2(AT_FDCWD, path, O_PATH | O_NOFOLLOW, 0, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS);
+        if (fd < 0) /* not there, or reached through a link: nothing that could have been shut */
+            continue;
+        if (fstatvfs(fd, &vfs) < 0 || !(vfs.f_flag & ST_RDONLY)) {
+            snprintf(detail, 96, "%.60s is protected and not read-only", path);
+            return false;
+        }
+        shut++;
+    }
+    snprintf(detail, 96, "%u mounts, %u protected paths", seen, shut);
     return true;
+}
+
+/* Of a directory that is held: on files of the run's own, and open for writing. */
+static bool is_held(const char *dir, enum sr_tree_mode mode)
+{
+    struct statfs fs;
+    struct statvfs vfs;
+    if (statfs(dir, &fs) < 0 || statvfs(dir, &vfs) < 0 || (vfs.f_flag & ST_RDONLY))
+        return false;
+    return fs.f_type == (mode == SR_TREE_COPY ? TMPFS_MAGIC : OVERLAYFS_SUPER_MAGIC);
+}
+
+/* The git directory outside the tree. */
+static bool git_held(const struct native *n, char detail[96])
+{
+    const char *dir = n->plan->git_common_dir;
+    struct statvfs vfs;
+    bool held = !dir || (sr_plan_git_held(n->plan) ? is_held(dir, n->git_mode) : statvfs(dir, &vfs) == 0 && (vfs.f_flag & ST_RDONLY));
+    if (!held)
+        snprintf(detail, 96, "the git directory %.60s is not", dir);
+    return held;
 }
 
 static bool tree_held(const struct native *n, char detail[96])
 {
-    struct statfs fs;
-    struct statvfs vfs;
     snprintf(detail, 96, "%s", sr_tree_mode_name(n->tree_mode));
-    if (statfs(".", &fs) < 0 || statvfs(".", &vfs) < 0)
+    if (!git_held(n, detail))
         return false;
     switch (n->tree_mode) {
     case SR_TREE_OVERLAY:
-        return fs.f_type == OVERLAYFS_SUPER_MAGIC && !(vfs.f_flag & ST_RDONLY);
     case SR_TREE_COPY:
-        return fs.f_type == TMPFS_MAGIC && !(vfs.f_flag & ST_RDONLY);
+        return is_held(".", n->tree_mode);
     case SR_TREE_READONLY:
         return refuses_writes(".", detail);
     default:
