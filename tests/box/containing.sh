@@ -4,19 +4,6 @@
 # shellcheck source=tests/box/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 
-is_root() { [ "$(id -u)" -eq 0 ]; }
-# A mount namespace of our own for tests that mount: as root directly, else with a user namespace around it.
-in_mounts() { # in_mounts SCRIPT DIR: the script finds DIR as $0 and a sandrun of the same caller as $1
-    if is_root; then
-        unshare --mount --propagation private sh -c "$1" "$2" "$SANDRUN"
-        return
-    fi
-    # The privilege over the new mounts is the script's alone; the ids stay as they are.
-    printf '#!/bin/sh\nexec setpriv --inh-caps=-all --ambient-caps=-all --bounding-set=-all "%s" "$@"\n' "$SANDRUN" >"$work/bin/plain"
-    chmod 755 "$work/bin/plain"
-    unshare --user --map-current-user --keep-caps --mount --propagation private sh -c "$1" "$2" "$work/bin/plain"
-}
-
 nothing_of_the_caller() {
     project p
     mkdir -p "$HOME/.ssh"

@@ -209,6 +209,42 @@ untouched() {
         fail "the host tree changed:" "$(diff "$work/before" "$work/after" | cut -c 1-300 | head -20)"
 }
 
+# ---- mounts ----
+
+is_root() { [ "$(id -u)" -eq 0 ]; }
+# A mount namespace of our own for tests that mount: as root directly, else with a user namespace around it.
+in_mounts() { # in_mounts SCRIPT DIR: the script finds DIR as $0 and a sandrun of the same caller as $1
+    if is_root; then
+        unshare --mount --propagation private sh -c "$1" "$2" "$SANDRUN"
+        return
+    fi
+    # The privilege over the new mounts is the script's alone; the ids stay as they are.
+    printf '#!/bin/sh\nexec setpriv --inh-caps=-all --ambient-caps=-all --bounding-set=-all "%s" "$@"\n' "$SANDRUN" >"$work/bin/plain"
+    chmod 755 "$work/bin/plain"
+    unshare --user --map-current-user --keep-caps --mount --propagation private sh -c "$1" "$2" "$work/bin/plain"
+}
+
+# ---- what changed ----
+
+classes() { # of the newest record, each once
+    record changes.by_class | $PY -c 'import json,sys; print(" ".join(sorted(json.load(sys.stdin))))'
+}
+class_of() { # class_of PATH: its class, and where it stands
+    $PY - "$(newest_record)" "$1" <<'PYTHON'
+import json, sys
+for c in json.load(open(sys.argv[1]))['changes']['list']:
+    if c['path'] == sys.argv[2]:
+        print(c['class'], c['where'])
+PYTHON
+}
+# in_git DIR SCRIPT [CLASSES]: passes inside, changes these classes, and touches nothing below $TOP (DIR, when it is not set).
+in_git() {
+    sh_binding "$1" Work "set -e; $2"
+    untouched "${TOP:-$PWD/$1}" run 0 run --staged --tree "$1" Work
+    verdict passed command.success 0
+    [ -z "${3:-}" ] || is "classes" "$(classes)" "$3"
+}
+
 # ---- leftovers ----
 
 own_processes() { # those that execute this file's own copy of the binary
