@@ -13,7 +13,8 @@ enum { LINES_MAX = 200, VALUE_MAX = 200 };
 
 /*
  * What differs between two runs of the same thing, by its nature: clocks, ids, counters, and what carries them: output (test
- * runners print how long they took), the content of caches. '*' stands for one component.
+ * runners print how long they took), the content of caches, git's objects (a commit carries the time, and its name follows). '*'
+ * stands for one component.
  *   plan.observed.env, tree_uid, tree_gid: of the caller and the machine; what follows from them shows in the verdict.
  *   policy.request, paths of policy files: a repetition names the commit where the first run said HEAD; the digests count.
  *   tree.*.index: git rewrites its index when it looks; the commit counts.
@@ -29,7 +30,8 @@ static const char *const ignored[] = {
     "tree.*.index", "tree.*.dev", "tree.*.ino", "tree.*.taken_ns",
     "enforced.reached.*.times", "enforced.reached.*.first_ns", "enforced.reached.*.last_ns",
     "enforced.controls.*.detail", "enforced.refusals.*.text", "enforced.refusals.*.line",
-    "changes.list", "changes.listed", "changes.total", "changes.truncated", "changes.by_class.cache", "changes.repairs.*.examples",
+    "changes.list", "changes.listed", "changes.total", "changes.truncated", "changes.by_class.cache",
+    "changes.by_class.git.objects", "changes.repairs.*.examples",
 };
 
 struct diff {
@@ -134,13 +136,19 @@ static const char *text_of(const cJSON *entry, const char *key)
     return s ? s : "?";
 }
 
-/* "PATH (in the home)\tkind, class", sorted. Caches are left out: what is in them carries the time. */
+/* What is in them carries the time: caches, and objects of git, which are named after a content that may be a commit's. */
+static bool names_vary(const char *cls)
+{
+    return strcmp(cls, sr_change_class_name(SR_CLASS_CACHE)) == 0 || strcmp(cls, sr_change_class_name(SR_CLASS_GIT_OBJECTS)) == 0;
+}
+
+/* "PATH (in the home)\tkind, class", sorted. */
 static struct sr_strv entries(const cJSON *record)
 {
     struct sr_strv v = { 0 };
     const cJSON *e;
     cJSON_ArrayForEach(e, sr_json_get(sr_json_get(record, "changes"), "list"))
-        if (strcmp(text_of(e, "class"), sr_change_class_name(SR_CLASS_CACHE)) != 0)
+        if (!names_vary(text_of(e, "class")))
             sr_strv_take(&v, sr_asprintf("%s%s\t%s, %s", text_of(e, "path"),
                                          strcmp(text_of(e, "where"), "home") == 0 ? " (in the home)" : "", text_of(e, "kind"),
                                          text_of(e, "class")));

@@ -108,6 +108,17 @@ allowed_drift() {
 }
 t "a39 drift that was allowed by name" allowed_drift
 
+
+# A commit carries the time, and the names of its objects follow.
+committed() {
+    project p
+    sh_binding p Test 'echo more >>README; git commit -qam inside; git gc -q; echo x >x; git add x; git commit -qm two'
+    run 0 run --staged --tree p --record first.json Test
+    sleep 1.1
+    run 0 repro first.json
+    matches "says so" "$err" 'the same result'
+}
+t "a39 objects of git that carry the time are no difference" committed
 arguments_are_not_recorded() {
     project p
     sh_binding p Test 'echo "$@"; exit 0' '{}'
