@@ -93,7 +93,7 @@ const struct sr_policy_field sr_policy_fields[SR_FIELD_COUNT] = {
         .path = "tree.keep", .type = &sr_type_paths, MEMBER(keep), .tighter = "name fewer",
         .values = "paths beneath the tree",
         .schema = PATHS_SCHEMA,
-        .doc = "What comes back to the tree when writes is keep.",
+        .doc = "What comes back to the tree when writes is keep; nothing of .git does.",
     },
     [SR_FIELD_TREE_PROTECT] = {
         .path = "tree.protect", .type = &sr_type_paths, MEMBER(protect),

@@ -342,7 +342,6 @@ watched() { # watched COMMAND...: no event below p while it runs, and the watche
     is "events in the host tree" "$(grep -v '/p/control$' events | head -20)" ""
     rm -f p/control
 }
-# .git is protected by default, so git's own writes are refused there; the rest is not.
 busy='rm -rf d .venv; mkdir d; echo x >d/x; mv README moved; echo y >>test_it.py; chmod 700 .; python3 -m venv --without-pip .venv; ln -s /etc e; mkdir -p a/b/c; git status >/dev/null; git add -A; git commit -qm inside; sleep 0.2'
 nothing_in_the_tree() {
     with_environment p

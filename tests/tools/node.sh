@@ -65,4 +65,53 @@ npm_install() {
     repaired p Install 'env\.created' 'node_modules'
 }
 t "a20 npm install makes node_modules where none were: no pass" npm_install
+
+# lint-staged stashes, applies, adds and commits while it works. From the registry, into a project of its own.
+lint_staged() {
+    tool npm
+    project p
+    printf '/node_modules/\n' >p/.gitignore
+    echo '{"name": "app", "version": "1.0.0", "lint-staged": {"*.js": "node format.mjs"}}' >p/package.json
+    cat >p/format.mjs <<'JS'
+import fs from "node:fs";
+for (const f of process.argv.slice(2)) fs.writeFileSync(f, fs.readFileSync(f, "utf8").replace(/ *= */g, " = "));
+JS
+    echo 'x = 0' >p/a.js
+    echo 'y = 0' >p/b.js
+    (cd p && npm install --no-save --no-audit --no-fund -s lint-staged@15.5.2) || fail "npm install lint-staged"
+    printf '#!/bin/sh\nexec node_modules/.bin/lint-staged\n' >p/.git/hooks/pre-commit
+    chmod 755 p/.git/hooks/pre-commit
+    git -C p add -A && git -C p commit -qnm files
+    export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=core.hooksPath GIT_CONFIG_VALUE_0=/dev/null
+    sh_binding p Lint 'node_modules/.bin/lint-staged && cat a.js b.js && git diff --cached && git stash list'
+    sh_binding p Commit 'git commit -qm formatted && git show HEAD:a.js && cat a.js b.js && git status --short'
+    unset GIT_CONFIG_COUNT GIT_CONFIG_KEY_0 GIT_CONFIG_VALUE_0
+    # A staged file that the formatter changes, edited again since, and an edit that is not staged.
+    echo 'x=1' >p/a.js
+    git -C p add a.js
+    printf 'x=1\nx=2\n' >p/a.js
+    echo 'y=1' >p/b.js
+}
+lint_staged_runs() {
+    lint_staged
+    healthy p Lint
+    matches "the staged version is formatted" "$out" '^\+x = 1$'
+    lacks "what is not staged is left alone" "$out" 'y = 1'
+    matches "what is not staged is left alone" "$out" '^x=2$'
+    lacks "no stash is left" "$out" 'stash@'
+    is "the index" "$(class_of .git/index)" "git.index tree"
+    matches "classes" "$(classes)" 'git\.internal git\.objects source\.tracked'
+    is "the index on the host" "$(git -C p show :a.js)" 'x=1'
+}
+t "g20 lint-staged: stashes, formats and adds, and the host's index is what it was" lint_staged_runs
+
+lint_staged_commits() {
+    lint_staged
+    healthy p Commit
+    matches "the commit is formatted" "$out" '^x = 1$'
+    matches "what was not staged is still there" "$out" '^y=1$'
+    is "HEAD moved inside alone" "$(git -C p log --format=%s -1)" change
+    is "HEAD inside" "$(class_of .git/logs/HEAD)" "git.refs tree"
+}
+t "g20 git commit with lint-staged as its hook" lint_staged_commits
 summary

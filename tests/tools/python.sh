@@ -90,7 +90,7 @@ t "a20 pip install --target: into the environment, beside packages, into a new d
 venv_clear_tree() {
     with_pytest
     binding p Clear '["python3", "-m", "venv", "--clear", "--without-pip", "."]'
-    # .git is protected inside, so the tool stops there, with whatever it had deleted by then.
+    # It deletes the whole tree, .git included, and makes an environment of what is left.
     untouched "$PWD/p" sr run --staged --tree p Clear
     isnt "status" "$(record status)" passed
     isnt "exit" "$rc" 0
