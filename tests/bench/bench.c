@@ -31,7 +31,7 @@ struct subject {
     long rss_kib; /* the largest of all rounds: of the child itself, the supervisor */
 };
 
-enum { EXEC, BWRAP, SMALL, LARGE, SUBJECTS };
+enum { EXEC, BWRAP, BWRAP_SAME, RUN, STAGED, LARGE, SUBJECTS };
 
 static void give(struct subject *s, const char *arg)
 {
@@ -70,7 +70,7 @@ static void bwrap_host_paths(struct subject *s)
     }
 }
 
-static void bwrap_arguments(struct subject *s, const char *tree)
+static void bwrap_same(struct subject *s, const char *tree)
 {
     static const char *const head[] = { "bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--clearenv", NULL };
     static const char *const fresh[] = { "--proc", "/proc", "--dev", "/dev", "--tmpfs", "/tmp", "--tmpfs", "/dev/shm", "--tmpfs", "/home/check", NULL };
@@ -79,6 +79,10 @@ static void bwrap_arguments(struct subject *s, const char *tree)
     give_all(s, fresh);
     give_all(s, (const char *const[]){ "--ro-bind", tree, tree, "--chdir", tree, "/bin/true", NULL });
 }
+
+/* As people type it: the whole root read-only, and so a handful of mounts. */
+static const char *const bwrap_typed[] = { "bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp",
+                                           "--unshare-all", "/bin/true", NULL };
 
 static double now_ms(void)
 {
@@ -124,6 +128,28 @@ static double quantile(const struct subject *s, size_t n, double q)
     return s->ms[(size_t)(q * (double)(n - 1) + 0.5)];
 }
 
+static double median(const struct subject *s, size_t n)
+{
+    return quantile(s, n, 0.5);
+}
+
+/* What is compared with what: the one list of both outputs. */
+static const struct {
+    const char *key;
+    int of, to;
+} ratios[] = {
+    { "run / bwrap as typed", RUN, BWRAP },
+    { "run --staged / bwrap as typed", STAGED, BWRAP },
+    { "run / bwrap, the same mounts", RUN, BWRAP_SAME },
+    { "run --staged / bwrap, the same mounts", STAGED, BWRAP_SAME },
+};
+enum { RATIOS = sizeof ratios / sizeof *ratios };
+
+static double ratio(const struct subject *s, size_t i, size_t rounds)
+{
+    return median(&s[ratios[i].of], rounds) / median(&s[ratios[i].to], rounds);
+}
+
 static void cpu_model(char out[128])
 {
     char line[512];
@@ -151,14 +177,15 @@ struct report {
 static void print_text(const struct report *r, const struct subject *s)
 {
     printf("%s, %ld cores, Linux %s, %zu interleaved rounds\n\n", r->cpu, r->cores, r->host.release, r->rounds);
-    printf("%-34s %9s %19s %8s %9s\n", "", "median", "quartiles", "x exec", "peak RSS");
+    printf("%-38s %9s %19s %8s %9s\n", "", "median", "quartiles", "x exec", "peak RSS");
     for (size_t i = 0; i < SUBJECTS; i++)
-        printf("%-34s %6.2f ms %8.2f .. %6.2f ms %7.2f %5.1f MiB\n", s[i].name, quantile(&s[i], r->rounds, 0.5),
-               quantile(&s[i], r->rounds, 0.25), quantile(&s[i], r->rounds, 0.75),
-               quantile(&s[i], r->rounds, 0.5) / quantile(&s[EXEC], r->rounds, 0.5), (double)s[i].rss_kib / 1024);
-    printf("\nsandrun / bwrap                    %6.2f (budget 1.00)\n", quantile(&s[SMALL], r->rounds, 0.5) / quantile(&s[BWRAP], r->rounds, 0.5));
-    printf("100,000 files - 10 files           %6.2f ms (budget 2 ms)\n", quantile(&s[LARGE], r->rounds, 0.5) - quantile(&s[SMALL], r->rounds, 0.5));
-    printf("peak RSS of the supervisor         %6.1f MiB (budget 16 MiB)\n", (double)s[LARGE].rss_kib / 1024);
+        printf("%-38s %6.2f ms %8.2f .. %6.2f ms %7.2f %5.1f MiB\n", s[i].name, median(&s[i], r->rounds), quantile(&s[i], r->rounds, 0.25),
+               quantile(&s[i], r->rounds, 0.75), median(&s[i], r->rounds) / median(&s[EXEC], r->rounds), (double)s[i].rss_kib / 1024);
+    printf("\n");
+    for (size_t i = 0; i < RATIOS; i++)
+        printf("%-38s %6.2f\n", ratios[i].key, ratio(s, i, r->rounds));
+    printf("%-38s %6.2f ms (budget 2 ms)\n", "100,000 files - 10 files", median(&s[LARGE], r->rounds) - median(&s[STAGED], r->rounds));
+    printf("%-38s %6.1f MiB (budget 16 MiB)\n", "peak RSS of the supervisor", (double)s[LARGE].rss_kib / 1024);
 }
 
 static void print_json(const struct report *r, const struct subject *s)
@@ -166,9 +193,11 @@ static void print_json(const struct report *r, const struct subject *s)
     printf("{\"cpu\":\"%s\",\"cores\":%ld,\"kernel\":\"%s\",\"rounds\":%zu,\"subjects\":[", r->cpu, r->cores, r->host.release, r->rounds);
     for (size_t i = 0; i < SUBJECTS; i++)
         printf("%s{\"name\":\"%s\",\"median_ms\":%.3f,\"q1_ms\":%.3f,\"q3_ms\":%.3f,\"peak_rss_kib\":%ld}", i ? "," : "", s[i].name,
-               quantile(&s[i], r->rounds, 0.5), quantile(&s[i], r->rounds, 0.25), quantile(&s[i], r->rounds, 0.75), s[i].rss_kib);
-    printf("],\"ratio_bwrap\":%.3f,\"large_minus_small_ms\":%.3f}\n", quantile(&s[SMALL], r->rounds, 0.5) / quantile(&s[BWRAP], r->rounds, 0.5),
-           quantile(&s[LARGE], r->rounds, 0.5) - quantile(&s[SMALL], r->rounds, 0.5));
+               median(&s[i], r->rounds), quantile(&s[i], r->rounds, 0.25), quantile(&s[i], r->rounds, 0.75), s[i].rss_kib);
+    printf("],\"ratios\":{");
+    for (size_t i = 0; i < RATIOS; i++)
+        printf("%s\"%s\":%.3f", i ? "," : "", ratios[i].key, ratio(s, i, r->rounds));
+    printf("},\"large_minus_small_ms\":%.3f}\n", median(&s[LARGE], r->rounds) - median(&s[STAGED], r->rounds));
 }
 
 static bool options(int argc, char **argv, struct report *r, bool *json)
@@ -190,9 +219,11 @@ int main(int argc, char **argv)
 {
     static struct subject s[SUBJECTS] = {
         [EXEC] = { .name = "fork, exec /bin/true" },
-        [BWRAP] = { .name = "bwrap, namespaces and the same mounts" },
-        [SMALL] = { .name = "sandrun run, tree of 10" },
-        [LARGE] = { .name = "sandrun run, tree of 100,000" },
+        [BWRAP] = { .name = "bwrap, as typed" },
+        [BWRAP_SAME] = { .name = "bwrap, the same mounts" },
+        [RUN] = { .name = "sandrun run" },
+        [STAGED] = { .name = "sandrun run --staged" },
+        [LARGE] = { .name = "sandrun run --staged, 100,000 files" },
     };
     struct report r = { .rounds = ROUNDS, .cores = sysconf(_SC_NPROCESSORS_ONLN) };
     bool json = false;
@@ -201,9 +232,11 @@ int main(int argc, char **argv)
         return 2;
     }
     give(&s[EXEC], "/bin/true");
-    bwrap_arguments(&s[BWRAP], argv[2]);
-    for (size_t i = SMALL; i <= LARGE; i++)
-        give_all(&s[i], (const char *const[]){ argv[1], "run", "--staged", "--tree", argv[i == SMALL ? 2 : 3], "Test", NULL });
+    give_all(&s[BWRAP], bwrap_typed);
+    bwrap_same(&s[BWRAP_SAME], argv[2]);
+    give_all(&s[RUN], (const char *const[]){ argv[1], "run", "--tree", argv[2], "Test", NULL });
+    give_all(&s[STAGED], (const char *const[]){ argv[1], "run", "--staged", "--tree", argv[2], "Test", NULL });
+    give_all(&s[LARGE], (const char *const[]){ argv[1], "run", "--staged", "--tree", argv[3], "Test", NULL });
     for (size_t warm = 0; warm < 3; warm++)
         for (size_t i = 0; i < SUBJECTS; i++)
             measure(&s[i], 0);
