@@ -108,10 +108,10 @@ void sr_resolved_clear(struct sr_resolved *r)
     *r = (struct sr_resolved){ 0 };
 }
 
-void sr_resolve_gate(const struct sr_plan *plan, struct sr_gate *ret)
+void sr_resolve_gate(const struct sr_plan *plan, struct sr_mounts *mounts, struct sr_gate *ret)
 {
     struct sr_error missing = { 0 };
-    int probed = sr_engine_native.probe(plan, &missing);
+    int probed = sr_engine_native.probe(plan, mounts, &missing);
     sr_gate_decide(plan, probed < 0 ? &missing : NULL, ret);
 }
 
@@ -123,6 +123,7 @@ void sr_resolve_gate(const struct sr_plan *plan, struct sr_gate *ret)
 struct version_context {
     const struct sr_plan *plan;
     struct sr_state *state;
+    struct sr_mounts *mounts;
 };
 
 /* What a file is: no two contents of it share all of these. */
@@ -194,9 +195,9 @@ static int run_interpreter(struct version_context *c, const char *path, char ver
     struct sr_outcome outcome = SR_OUTCOME;
     struct sr_error err = { 0 };
     int answered = -1;
-    sr_resolve_gate(&probe, &gate);
+    sr_resolve_gate(&probe, c->mounts, &gate);
     if (gate.ticket && sr_run_dir_create(c->state, &run, &err) == 0) {
-        struct sr_engine_io io = { .state = c->state, .run = &run, .out_fd = -1, .err_fd = -1 };
+        struct sr_engine_io io = { .state = c->state, .run = &run, .mounts = c->mounts, .out_fd = -1, .err_fd = -1 };
         if (sr_engine_native.run(&probe, gate.ticket, &io, &outcome, &err) == 0 && outcome.end == SR_END_EXITED && outcome.code == 0)
             answered = read_version(run.dir_fd, "stdout.log", version);
         char id[SR_RUN_ID_MAX];
@@ -229,8 +230,9 @@ static int interpreter_version(void *ctx, const char *path, char version[32])
     return 0;
 }
 
-int sr_resolve_preflight(const struct sr_plan *plan, struct sr_state *state, struct sr_findings *ret, struct sr_error *err)
+int sr_resolve_preflight(const struct sr_plan *plan, struct sr_state *state, struct sr_mounts *mounts, struct sr_findings *ret,
+                         struct sr_error *err)
 {
-    struct version_context c = { .plan = plan, .state = state };
+    struct version_context c = { .plan = plan, .state = state, .mounts = mounts };
     return sr_preflight(plan, interpreter_version, &c, ret, err);
 }

@@ -45,6 +45,7 @@ struct pipeline {
     struct sr_state state;
     struct sr_run_dir run;
     struct sr_resolved resolved;
+    struct sr_mounts mounts; /* one look for the gate, preflight and the engine */
     struct sr_gate gate;
     struct sr_findings findings;
     struct sr_outcome outcome;
@@ -132,7 +133,7 @@ static int resolve(struct pipeline *p)
 
 static int decide(struct pipeline *p)
 {
-    sr_resolve_gate(&p->resolved.plan, &p->gate);
+    sr_resolve_gate(&p->resolved.plan, &p->mounts, &p->gate);
     p->have_gate = true;
     if (p->gate.decision != SR_REFUSED)
         return 0;
@@ -151,7 +152,7 @@ static int preflight(struct pipeline *p)
     /* an uncontained binding runs in the host's own root filesystem, the one its environments were made in */
     if (p->gate.decision == SR_UNCONTAINED)
         return 0;
-    if (sr_resolve_preflight(plan, &p->state, &p->findings, &err) < 0)
+    if (sr_resolve_preflight(plan, &p->state, &p->mounts, &p->findings, &err) < 0)
         return give_up(p, &err);
     p->have_findings = true;
     phase_done(p, SR_PHASE_PREFLIGHT);
@@ -198,7 +199,7 @@ static int execute(struct pipeline *p)
 {
     struct sr_error err = { 0 };
     const struct sr_plan *plan = &p->resolved.plan;
-    struct sr_engine_io io = { .state = &p->state, .run = &p->run, .out_fd = p->req->out_fd, .err_fd = p->req->err_fd };
+    struct sr_engine_io io = { .state = &p->state, .run = &p->run, .mounts = &p->mounts, .out_fd = p->req->out_fd, .err_fd = p->req->err_fd };
     if (writes_to_tree(p) && snapshot(p, &p->before) < 0)
         return -1;
     p->phase_began = clock_ns(CLOCK_MONOTONIC);
@@ -347,6 +348,7 @@ static void pipeline_clear(struct pipeline *p)
     struct sr_error err = { 0 };
     if (empty && sr_remove_at(p->state.runs_fd, p->result->id, &err) < 0)
         sr_error_clear(&err); /* `clean` meets it again */
+    sr_mounts_clear(&p->mounts);
     sr_gate_clear(&p->gate);
     sr_findings_clear(&p->findings);
     sr_changeset_clear(&p->changes);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/mounts.h"
 #include "sandrun/change.h"
 #include "sandrun/gate.h"
 #include "sandrun/plan.h"
@@ -94,13 +95,14 @@ struct sr_outcome {
 struct sr_engine_io {
     struct sr_state *state;
     struct sr_run_dir *run;
+    struct sr_mounts *mounts; /* what the probe saw; read when it has not looked */
     int out_fd, err_fd; /* where the command's output streams to, -1: only to the logs */
 };
 
 struct sr_engine {
     const char *name;
     /* What this host lacks for this plan: 0 when nothing. Codes engine.unavailable.<primitive>. Cheap; run() is the proof. */
-    int (*probe)(const struct sr_plan *plan, struct sr_error *err);
+    int (*probe)(const struct sr_plan *plan, struct sr_mounts *mounts, struct sr_error *err);
     /* Runs. -1: the sandbox could not be set up (nothing was executed) or broke. The ticket must be for this plan. */
     int (*run)(const struct sr_plan *plan, const struct sr_ticket *ticket, struct sr_engine_io *io, struct sr_outcome *ret,
                struct sr_error *err);

@@ -41,10 +41,11 @@ SR_CHECK int sr_resolve_binding(const struct sr_run_request *req, struct sr_stat
                                 struct sr_plan *ret, struct sr_error *err);
 void sr_resolved_clear(struct sr_resolved *r);
 
-/* Probe and gate together, as run does it. */
-void sr_resolve_gate(const struct sr_plan *plan, struct sr_gate *ret);
+/* Probe and gate together, as run does it. mounts: read by the first who asks; one for many plans, and for their runs. */
+void sr_resolve_gate(const struct sr_plan *plan, struct sr_mounts *mounts, struct sr_gate *ret);
 /* Preflight with interpreters run contained. */
-SR_CHECK int sr_resolve_preflight(const struct sr_plan *plan, struct sr_state *state, struct sr_findings *ret, struct sr_error *err);
+SR_CHECK int sr_resolve_preflight(const struct sr_plan *plan, struct sr_state *state, struct sr_mounts *mounts, struct sr_findings *ret,
+                                  struct sr_error *err);
 
 struct sr_run_result {
     struct sr_verdict verdict;

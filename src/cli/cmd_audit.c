@@ -14,6 +14,7 @@ struct audit {
     struct cli_session s;
     struct cli_page page;
     cJSON *list;
+    struct sr_mounts mounts; /* one look for all bindings */
     unsigned red, failed;
 };
 
@@ -67,7 +68,7 @@ static void binding_audit(struct audit *a, const char *name)
         binding_failed(a, name, &err);
         return;
     }
-    sr_resolve_gate(&plan, &gate);
+    sr_resolve_gate(&plan, &a->mounts, &gate);
     a->red += binding_red(&plan, &gate);
     binding_json(a, &plan, &gate);
     binding_lines(a, &plan, &gate);
@@ -135,6 +136,7 @@ int cli_audit(const struct cli_args *args)
     int status = cli_session_open(args, -1, &a.s, &err) < 0 ? cli_failed(args, &err) : audit_all(&a);
     sr_json_deletep(&a.list);
     cli_page_clear(&a.page);
+    sr_mounts_clear(&a.mounts);
     cli_session_clear(&a.s);
     return status;
 }

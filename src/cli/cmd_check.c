@@ -56,11 +56,12 @@ int cli_check(const struct cli_args *args)
     struct sr_error err = { 0 };
     struct sr_findings findings = { 0 };
     struct sr_gate gate = { 0 };
+    cleanup_mounts struct sr_mounts mounts = { 0 };
     int status;
     if (cli_session_open(args, 0, &s, &err) < 0 ||
-        sr_resolve_preflight(&s.resolved.plan, &s.state, &findings, &err) < 0)
+        sr_resolve_preflight(&s.resolved.plan, &s.state, &mounts, &findings, &err) < 0)
         return cli_failed(args, &err);
-    sr_resolve_gate(&s.resolved.plan, &gate);
+    sr_resolve_gate(&s.resolved.plan, &mounts, &gate);
     status = findings.n ? SR_EXIT_ENV : 0;
     status = cli_flag(args, "json") ? check_json(&s.resolved.plan, &findings, &gate, status)
                                     : check_print(&s.resolved.plan, &findings, &gate, status);

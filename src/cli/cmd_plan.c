@@ -227,11 +227,12 @@ int cli_plan(const struct cli_args *args)
     cleanup_session struct cli_session s;
     struct sr_error err = { 0 };
     struct sr_gate gate = { 0 };
+    cleanup_mounts struct sr_mounts mounts = { 0 };
     int status;
     if (cli_session_open(args, 0, &s, &err) < 0)
         return cli_failed(args, &err);
     const struct sr_plan *plan = &s.resolved.plan;
-    sr_resolve_gate(plan, &gate);
+    sr_resolve_gate(plan, &mounts, &gate);
     if (cli_flag(args, "json")) {
         cleanup_json cJSON *out = sr_json_object();
         sr_json_add(out, "plan", sr_plan_json(plan, SR_PLAN_RECORD));

@@ -94,7 +94,8 @@ static int run_plan(struct exam *x, struct sr_error *err)
     char id[SR_RUN_ID_MAX];
     if (sr_run_dir_create(x->state, &run, err) < 0)
         return -1;
-    struct sr_engine_io io = { .state = x->state, .run = &run, .out_fd = -1, .err_fd = -1 };
+    cleanup_mounts struct sr_mounts mounts = { 0 };
+    struct sr_engine_io io = { .state = x->state, .run = &run, .mounts = &mounts, .out_fd = -1, .err_fd = -1 };
     sr_gate_decide(&x->plan, NULL, &gate);
     x->ran = native_run_plan(&x->plan, gate.ticket, &io, true, &x->outcome, &x->failure) == 0;
     sr_gate_clear(&gate);

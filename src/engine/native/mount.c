@@ -189,59 +189,22 @@ static int attach_one_view(struct native *n, const char *source, const char *tar
 
 int native_attach_view(struct native *n, const char *source, const char *target, int idmap, struct sr_error *err)
 {
-    for (size_t i = 0; i < n->host_mounts.n && !n->id.privileged; i++)
+    for (size_t i = 0; i < n->mounts->points.n && !n->id.privileged; i++)
         /* in its user namespace a clone takes all or nothing (mount_namespaces(7)), and an overlay takes no lower with mounts on it */
-        if (sr_path_below(n->host_mounts.v[i], source) && strcmp(n->host_mounts.v[i], source) != 0) {
-            sr_error_set(err, "engine.unavailable.nested_mount", "%s cannot be shown to the check: %s is mounted below it", source, n->host_mounts.v[i]);
+        if (sr_path_below(n->mounts->points.v[i], source) && strcmp(n->mounts->points.v[i], source) != 0) {
+            sr_error_set(err, "engine.unavailable.nested_mount", "%s cannot be shown to the check: %s is mounted below it", source, n->mounts->points.v[i]);
             return sr_error_hint(err, "name the directories beside it one by one in the binding's mounts, or run as root");
         }
     if (attach_one_view(n, source, target, idmap, err) < 0)
         return -1;
     /* an overlay shows what lies under the mounts of its lower, so each gets a view of its own on top */
-    for (size_t i = 0; i < n->host_mounts.n; i++) {
-        const char *below = n->host_mounts.v[i];
+    for (size_t i = 0; i < n->mounts->points.n; i++) {
+        const char *below = n->mounts->points.v[i];
         if (!sr_path_below(below, source) || strcmp(below, source) == 0)
             continue;
         cleanup_free char *at = sr_asprintf("%s%s", target, below + strlen(source));
         if (attach_one_view(n, below, at, idmap, err) < 0)
             return sr_error_wrap(err, "mounting %s below %s", below, source);
-    }
-    return 0;
-}
-
-/* mountinfo spells blanks and backslashes of a path as \ooo (proc(5)). */
-static void unescape(char *path)
-{
-    char *to = path;
-    for (const char *from = path; *from; to++)
-        if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
-            *to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
-            from += 4;
-        } else {
-            *to = *from++;
-        }
-    *to = '\0';
-}
-
-int native_mountinfo(struct sr_buf *ret_text, struct sr_strv *ret_points, struct sr_error *err)
-{
-    enum { MOUNT_POINT_FIELD = 4, TEXT_MAX = 16 * 1024 * 1024 };
-    cleanup_fd int fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return sr_error_sys(err, "engine.unavailable.proc", "cannot read /proc/self/mountinfo");
-    if (sr_file_read_fd(fd, "/proc/self/mountinfo", TEXT_MAX, ret_text, err) < 0)
-        return -1;
-    cleanup_free char *copy = sr_strdup(ret_text->data ? ret_text->data : "");
-    char *lines = NULL, *fields = NULL;
-    for (char *line = strtok_r(copy, "\n", &lines); line; line = strtok_r(NULL, "\n", &lines)) {
-        char *field = strtok_r(line, " ", &fields);
-        for (int i = 0; field && i < MOUNT_POINT_FIELD; i++)
-            field = strtok_r(NULL, " ", &fields);
-        if (!field)
-            continue;
-        unescape(field);
-        if (!sr_strv_has(ret_points, field)) /* one upon the other: the path is what counts */
-            sr_strv_add(ret_points, field);
     }
     return 0;
 }

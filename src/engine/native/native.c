@@ -164,7 +164,7 @@ static void take_usage(const struct sr_cgroup_usage *u, struct sr_outcome *o)
 int native_run_limited(struct native *n, struct sr_engine_io *io, struct sr_outcome *o, native_main *child, struct sr_error *err)
 {
     struct pipes p = { -1, -1, -1, -1, -1, -1 };
-    if (sr_cgroup_create(io->run, &n->plan->limits, n->mountinfo.data ? n->mountinfo.data : "", &n->cg, err) < 0)
+    if (sr_cgroup_create(io->run, &n->plan->limits, n->mounts->text.data ? n->mounts->text.data : "", &n->cg, err) < 0)
         return -1;
     o->limits = sr_limits_json(&n->cg, &n->plan->limits, !n->plain);
     int done = pipes_open(&p, err);
@@ -192,7 +192,7 @@ int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, 
     *ret = SR_OUTCOME;
     if (!sr_ticket_valid(ticket, plan))
         return sr_error_set(err, "engine.ticket", "the plan was not admitted by the gate");
-    struct native n = { .plan = plan, .id = { .userns_fd = -1, .nobody_fd = -1 }, .git_fd = -1, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .git_mnt = -1, .tell_steps = tell_steps, .filter = SR_BUF(256 * 1024) };
+    struct native n = { .plan = plan, .mounts = io->mounts, .id = { .userns_fd = -1, .nobody_fd = -1 }, .git_fd = -1, .run_fd = io->run->dir_fd, .root_fd = -1, .scratch_fd = -1, .git_mnt = -1, .tell_steps = tell_steps, .filter = SR_BUF(256 * 1024) };
     n.tree_fd = sr_openat2(AT_FDCWD, plan->tree, O_RDONLY | O_DIRECTORY | O_NOFOLLOW, 0, RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
     if (n.tree_fd < 0)
         return sr_error_sys(err, "plan.tree", "cannot open the tree %s", plan->tree);
@@ -205,7 +205,7 @@ int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, 
     }
     int done = sr_seccomp_filter(io->state->cache_fd, &plan->seccomp_allow, &n.filter, err);
     if (done == 0)
-        done = native_mountinfo(&n.mountinfo, &n.host_mounts, err);
+        done = sr_mounts_read(io->mounts, err);
     if (done == 0)
         done = native_identity_find(plan, &n.id, err);
     ret->userxattr = !n.id.privileged;
@@ -214,8 +214,6 @@ int native_run_plan(const struct sr_plan *plan, const struct sr_ticket *ticket, 
     sr_closep(&n.id.userns_fd);
     sr_closep(&n.id.nobody_fd);
     sr_buf_clear(&n.filter);
-    sr_buf_clear(&n.mountinfo);
-    sr_strv_clear(&n.host_mounts);
     return done;
 }
 
@@ -237,16 +235,14 @@ static int probe_submounts(const struct sr_strv *points, const char *what, const
     return sr_error_hint(err, "unmount it, or name it in the binding's mounts from where its content stands");
 }
 
-static int probe_held(const struct sr_plan *plan, struct sr_error *err)
+static int probe_held(const struct sr_plan *plan, struct sr_mounts *mounts, struct sr_error *err)
 {
-    cleanup_strv struct sr_strv points = { 0 };
-    cleanup_buf struct sr_buf text = SR_BUF(0);
-    if (native_mountinfo(&text, &points, err) < 0 || probe_submounts(&points, "the tree", plan->tree, err) < 0)
+    if (sr_mounts_read(mounts, err) < 0 || probe_submounts(&mounts->points, "the tree", plan->tree, err) < 0)
         return -1;
-    return sr_plan_git_held(plan) ? probe_submounts(&points, "the git directory", plan->git_common_dir, err) : 0;
+    return sr_plan_git_held(plan) ? probe_submounts(&mounts->points, "the git directory", plan->git_common_dir, err) : 0;
 }
 
-static int native_probe(const struct sr_plan *plan, struct sr_error *err)
+static int native_probe(const struct sr_plan *plan, struct sr_mounts *mounts, struct sr_error *err)
 {
     if (plan->rootfs == SR_ROOTFS_IMAGE) {
         sr_error_set(err, "engine.unavailable.image", "the native engine cannot run the image %s yet", plan->pin);
@@ -256,7 +252,7 @@ static int native_probe(const struct sr_plan *plan, struct sr_error *err)
         sr_error_set(err, "engine.unavailable.network_allow", "the native engine cannot open the network to a list of hosts yet");
         return sr_error_hint(err, "\"network\": \"none\"");
     }
-    return plan->writes == SR_WRITES_DIRECT ? 0 : probe_held(plan, err);
+    return plan->writes == SR_WRITES_DIRECT ? 0 : probe_held(plan, mounts, err);
 }
 
 const struct sr_engine sr_engine_native = { .name = "native", .probe = native_probe, .run = native_run };

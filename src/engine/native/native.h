@@ -41,8 +41,7 @@ struct native {
     int sock;     /* the child's end of the control socket */
     int out_w, err_w;
     struct sr_buf filter; /* BPF */
-    struct sr_buf mountinfo;    /* of the host, read once, before there are more mounts */
-    struct sr_strv host_mounts; /* the mount points in it, in order */
+    const struct sr_mounts *mounts; /* of the host, as the gate's probe saw them */
     struct sr_cgroup cg;
 
     /* made by the steps, in the child */
@@ -133,8 +132,6 @@ SR_CHECK int native_attach(int root_fd, int mnt, const char *path, bool dir, str
 SR_CHECK int native_view_mount(struct native *n, int source_fd, const char *source, int idmap, int *ret_fd, struct sr_error *err);
 /* The same with what is mounted below source, attached at target of the new root. */
 SR_CHECK int native_attach_view(struct native *n, const char *source, const char *target, int idmap, struct sr_error *err);
-/* /proc/self/mountinfo, and every mount point in it, in the order they were mounted. */
-SR_CHECK int native_mountinfo(struct sr_buf *ret_text, struct sr_strv *ret_points, struct sr_error *err);
 struct native_layers {
     const char *of;           /* for messages: the host's directory */
     const char *lower;        /* as lowerdir has it; all are names in the scratch */

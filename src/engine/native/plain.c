@@ -111,16 +111,14 @@ int sr_engine_host_run(const struct sr_plan *plan, struct sr_engine_io *io, stru
     struct sr_plan view;
     struct sr_plan_env *env = NULL;
     host_view(plan, home, &view, &env);
-    struct native n = { .plan = &view, .id = { .userns_fd = -1, .nobody_fd = -1 }, .tree_fd = -1, .run_fd = -1, .root_fd = -1, .scratch_fd = -1, .plain = true };
+    struct native n = { .plan = &view, .mounts = io->mounts, .id = { .userns_fd = -1, .nobody_fd = -1 }, .tree_fd = -1, .run_fd = -1, .root_fd = -1, .scratch_fd = -1, .plain = true };
     int before = 0;
     prctl(PR_GET_CHILD_SUBREAPER, &before, 0, 0, 0);
-    int done = native_mountinfo(&n.mountinfo, &n.host_mounts, err);
+    int done = sr_mounts_read(io->mounts, err);
     if (done == 0 && prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
         done = sr_error_sys(err, "engine.broken", "cannot become the reaper of the command");
     if (done == 0)
         done = native_run_limited(&n, io, ret, plain_child, err);
-    sr_buf_clear(&n.mountinfo);
-    sr_strv_clear(&n.host_mounts);
     prctl(PR_SET_CHILD_SUBREAPER, (unsigned long)before, 0, 0, 0);
     host_view_clear(env, plan->n_env);
     return done;
