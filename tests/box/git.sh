@@ -60,8 +60,8 @@ t "g02 a hook and configuration are classes of their own, and are not on the hos
 
 refreshed() {
     project p
-    in_git p 'touch README; GIT_OPTIONAL_LOCKS=1 git status >/dev/null' cache
-    in_git p 'touch README; git status >/dev/null' ""
+    in_git p 'touch -d 2001-01-01 README; GIT_OPTIONAL_LOCKS=1 git status >/dev/null' cache
+    in_git p 'touch -d 2001-01-01 README; git status >/dev/null' ""
     is "changes" "$(record changes.total)" 0
 }
 t "g02 an index that was only refreshed is a cache" refreshed
@@ -85,6 +85,19 @@ explicit() {
     matches "seen from inside" "$(record enforced.controls)" '1 protected path'
 }
 t "g03 a policy that protects .git gets a read-only one" explicit
+
+protected_link() {
+    project p
+    mkdir p/real && echo a >p/real/f && ln -s real p/link
+    commit p
+    sh_binding p Work 'rm link 2>/dev/null || echo stays; mv link moved 2>/dev/null || echo stays; echo b >link/f; readlink link' '{"tree": {"protect": ["link", "no/such"]}}'
+    untouched "$PWD/p" run 0 run --staged --tree p Work
+    is "output" "$out" "stays
+stays
+real"
+    is "changes" "$(record 'changes.list.*.path')" real/f
+}
+t "g03 a protected link stays where it leads" protected_link
 
 read_only() {
     project p

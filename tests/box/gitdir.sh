@@ -20,7 +20,7 @@ linked() {
     is "a hook" "$(class_of "$PWD/main/.git/hooks/post-checkout")" "git.hooks git"
     git -C main status --porcelain >/dev/null && git -C linked status --porcelain >/dev/null || fail "broken on the host"
     git -C main fsck >/dev/null 2>&1 || fail "damaged on the host"
-    TOP=$PWD/main in_git linked 'touch README; GIT_OPTIONAL_LOCKS=1 git status >/dev/null' cache
+    TOP=$PWD/main in_git linked 'touch -d 2001-01-01 README; GIT_OPTIONAL_LOCKS=1 git status >/dev/null' cache
 }
 t "g10 a linked worktree: its repository is held too" linked
 

@@ -19,27 +19,28 @@
 /* Each is a mount; a tree that vendors more repositories than this is no tree to write to directly. */
 enum { NESTED_MAX = 256 };
 
-static int protect(struct native *n, int tree, const char *path, struct sr_error *err)
+/* A mount upon the path itself: it can be neither written to, nor renamed, nor removed, and a link not led elsewhere. */
+static int protect(int tree, const char *path, struct sr_error *err)
 {
-    struct stat st;
     cleanup_fd int mnt = -1;
-    /* a link in the way or at the end is not followed: what it leads to is not what the policy names */
+    /* a link in the way is not followed: what it leads to is not what the policy names */
     cleanup_fd int at = sr_openat2(tree, path, O_PATH | O_NOFOLLOW, 0, BENEATH);
     if (at < 0 && (errno == ENOENT || errno == ELOOP || errno == ENOTDIR))
         return 0;
-    if (at < 0 || fstat(at, &st) < 0)
+    if (at < 0)
         return sr_error_sys(err, "plan.protect", "cannot protect %s", path);
-    cleanup_free char *target = sr_path_join(n->plan->tree_target, path);
     const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY;
-    if (native_clone_mount(at, "", false, attr, -1, &mnt, err) < 0 || native_attach(n->root_fd, mnt, target, S_ISDIR(st.st_mode), err) < 0)
+    if (native_clone_mount(at, "", false, attr, -1, &mnt, err) < 0)
         return sr_error_wrap(err, "protecting %s", path);
+    if (move_mount(mnt, "", at, "", MOVE_MOUNT_F_EMPTY_PATH | NATIVE_T_EMPTY_PATH) < 0)
+        return sr_error_sys(err, "plan.protect", "cannot protect %s", path);
     return 0;
 }
 
 /* ---- writes to the real tree: the repositories below it run hooks on the host too ---- */
 
 struct nested {
-    struct native *n;
+    const struct sr_plan *plan;
     int tree;
     unsigned found;
     struct sr_strv todo; /* directories to look at, beneath the tree */
@@ -52,10 +53,10 @@ static int entry_look(struct nested *w, int dirfd, const char *dir, const struct
         return 0;
     cleanup_free char *path = strcmp(dir, ".") == 0 ? sr_strdup(e->d_name) : sr_path_join(dir, e->d_name);
     if (sr_git_below(e->d_name)) {
-        if (sr_strv_has(&w->n->plan->protect, path))
+        if (sr_strv_has(&w->plan->protect, path))
             return 0;
         if (w->found++ < NESTED_MAX)
-            return protect(w->n, w->tree, path, err);
+            return protect(w->tree, path, err);
         sr_error_set(err, "plan.protect", "the tree holds more than %d repositories, too many to protect each", NESTED_MAX);
         return sr_error_hint(err, "\"tree\": { \"writes\": \"hold\" }");
     }
@@ -80,9 +81,9 @@ static int directory_look(struct nested *w, const char *path, struct sr_error *e
     return 0;
 }
 
-static int protect_nested(struct native *n, int tree, struct sr_error *err)
+static int protect_nested(const struct sr_plan *plan, int tree, struct sr_error *err)
 {
-    struct nested w = { .n = n, .tree = tree };
+    struct nested w = { .plan = plan, .tree = tree };
     int done = 0;
     sr_strv_add(&w.todo, ".");
     while (w.todo.n && done == 0) {
@@ -100,7 +101,7 @@ int step_protect(struct native *n, struct sr_error *err)
     if (tree < 0)
         return sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the tree inside");
     for (size_t i = 0; i < p->protect.n; i++)
-        if (protect(n, tree, p->protect.v[i], err) < 0)
+        if (protect(tree, p->protect.v[i], err) < 0)
             return -1;
-    return p->writes == SR_WRITES_DIRECT ? protect_nested(n, tree, err) : 0;
+    return p->writes == SR_WRITES_DIRECT ? protect_nested(p, tree, err) : 0;
 }
