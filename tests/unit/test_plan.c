@@ -583,10 +583,11 @@ Test(plan, a27_what_is_no_object_store_is_not_mounted)
     const char *const names[] = { inner, bare, linked, into_objects, repository_of, above, base, "/usr/share", "/etc", "/", "/root", "\"/quoted\"" };
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         cleanup_free char *text = sr_asprintf("%s\n", names[i]);
-        cleanup_free char *own = store_of("tree/.git", text);
+        free(store_of("tree/.git", text));
         EXPECT_MOUNTS(false, NULL);
     }
-    cleanup_free char *text = sr_asprintf("%s\n%s\n", bare, outer), *own = store_of("tree/.git", text);
+    cleanup_free char *text = sr_asprintf("%s\n%s\n", bare, outer);
+    free(store_of("tree/.git", text));
     EXPECT_MOUNTS(false, outer);
     /* the caller's home, or what holds it, whatever it looks like */
     cleanup_free char *home = sr_asprintf("HOME=%s/objects/x", repository_of);
