@@ -159,7 +159,7 @@ int sr_plan_build(const struct sr_plan_request *req, struct sr_plan *ret, struct
         return -1;
     copy_binding(req, &p);
     copy_policy(req, &p);
-    if (sr_plan_paths_check(&p, err) < 0 || sr_plan_git_common(p.tree, &p.git_common_dir, err) < 0) {
+    if (sr_plan_paths_check(&p, err) < 0 || sr_plan_git_common(p.tree, p.staged, &p.git_common_dir, err) < 0) {
         sr_plan_clear(&p);
         return -1;
     }

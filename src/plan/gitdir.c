@@ -13,7 +13,7 @@
 enum { SMALL_FILE_MAX = 1024 * 1024 };
 
 /*
- * The tree's ".git" file is written by whoever writes the tree: believed alone, it would mount any repository of this
+ * The tree's ".git" file, or link, is written by whoever writes the tree: believed alone, it would mount any repository of this
  * machine into the check. So the repository has to name the tree back, in a file that is outside the tree: "gitdir" of a
  * linked worktree, core.worktree of a submodule. The administrative directory has to lie in the common one, or a forged
  * one inside the tree could answer for a repository it does not belong to.
@@ -78,12 +78,12 @@ static bool names_back(const char *dir, const char *common, const char *tree)
     return sr_path_below(dir, common) && worktree_names_back(dir, tree);
 }
 
-int sr_plan_git_common(const char *tree, char **ret, struct sr_error *err)
+int sr_plan_git_common(const char *tree, bool staged, char **ret, struct sr_error *err)
 {
     cleanup_free char *dotgit = sr_path_join(tree, ".git");
     struct stat st;
     *ret = NULL;
-    if (lstat(dotgit, &st) < 0 || !S_ISREG(st.st_mode))
+    if (lstat(dotgit, &st) < 0 || S_ISDIR(st.st_mode))
         return 0;
     cleanup_git struct sr_git *g = NULL;
     struct sr_error none = { 0 };
@@ -93,7 +93,9 @@ int sr_plan_git_common(const char *tree, char **ret, struct sr_error *err)
     if (sr_path_below(common, tree))
         return 0;
     if (sr_path_covers_system(common, NULL) || !names_back(dir, common, tree)) {
-        sr_error_set(err, "plan.tree", "the tree %s names %s as its repository in its .git file, but that repository does not "
+        if (S_ISLNK(st.st_mode) && !staged)
+            return 0; /* people share one so. Nothing is mounted; only a staged run takes its policy from there. */
+        sr_error_set(err, "plan.tree", "the tree %s names %s as its repository by its .git, but that repository does not "
                      "name this tree as one of its working trees", tree, common);
         return sr_error_hint(err, "`git worktree repair`, or `git submodule absorbgitdirs`, when the tree was moved");
     }

@@ -33,7 +33,7 @@ void sr_plan_mounts_sort(struct sr_plan *p);
 /* Targets, after tree, tree_target, rootfs and mounts are set; sorts the mounts. Codes: plan.path, plan.tree. */
 SR_CHECK int sr_plan_paths_check(struct sr_plan *p, struct sr_error *err);
 /* The repository of a linked worktree or submodule, when it lies outside the tree; else NULL. Code: plan.tree. */
-SR_CHECK int sr_plan_git_common(const char *tree, char **ret, struct sr_error *err);
+SR_CHECK int sr_plan_git_common(const char *tree, bool staged, char **ret, struct sr_error *err);
 /* Adds the tree's repository to what is protected when writes go to the real tree, whatever the policy says: its hooks and
  * configuration are used on the host later. */
 void sr_plan_git_protect(struct sr_plan *p);

@@ -315,6 +315,21 @@ forged() { # forged HOW: a repository of the model's own in the tree, with a pol
     is "nothing ran" "$out" ""
     matches "code" "$err" 'policy\.untrusted'
 }
+# Any repository of this machine would do, if what the tree says of its own were believed.
+foreign() { # foreign HOW: another repository, whose policy somebody did review, for another tree
+    project p
+    sh_binding p Run 'echo ours'
+    project other
+    sh_binding other Run 'echo THEIRS'
+    mv p/.git kept
+    if [ "$1" = link ]; then ln -s "$PWD/other/.git" p/.git; else echo "gitdir: $PWD/other/.git" >p/.git; fi
+    run 125 run --tree p --staged Run
+    is "nothing ran" "$out" ""
+    matches "code" "$err" 'plan\.tree'
+    matches "with what to do" "$err" '  do: '
+}
+t "a04 a link to a repository of another tree is no source of a policy" foreign link
+t "a04 a gitfile to a repository of another tree is no source of a policy" foreign file
 t "a04 a link to a repository that the model made is no source of a policy" forged link
 t "a04 a gitfile to a repository that the model made is no source of a policy" forged file
 summary
