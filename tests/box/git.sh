@@ -99,6 +99,18 @@ real"
 }
 t "g03 a protected link stays where it leads" protected_link
 
+behind_link() {
+    project p
+    mkdir p/real && echo a >p/real/f && ln -s real p/link
+    commit p
+    sh_binding p Work 'echo ran' '{"tree": {"protect": ["link/f"]}}'
+    run 125 run --staged --tree p Work
+    is "nothing ran" "$out" ""
+    matches "named" "$err" 'plan\.protect'
+    matches "with what to do" "$err" '  do: name in tree.protect'
+}
+t "g03 a path behind a link cannot be protected, and is not passed over" behind_link
+
 read_only() {
     project p
     sh_binding p Work 'git log --format=%s -1; touch .git/x 2>/dev/null || echo shut' '{"tree": {"writes": "none"}}'

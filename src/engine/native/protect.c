@@ -23,10 +23,14 @@ enum { NESTED_MAX = 256 };
 static int protect(int tree, const char *path, struct sr_error *err)
 {
     cleanup_fd int mnt = -1;
-    /* a link in the way is not followed: what it leads to is not what the policy names */
+    /* a link in the way is not followed: what it leads to is not what the policy names, and must not pass for it either */
     cleanup_fd int at = sr_openat2(tree, path, O_PATH | O_NOFOLLOW, 0, BENEATH);
-    if (at < 0 && (errno == ENOENT || errno == ELOOP || errno == ENOTDIR))
+    if (at < 0 && (errno == ENOENT || errno == ENOTDIR))
         return 0;
+    if (at < 0 && errno == ELOOP) {
+        sr_error_set(err, "plan.protect", "cannot protect %s: its path leads through a link", path);
+        return sr_error_hint(err, "name in tree.protect the path that the link leads to");
+    }
     if (at < 0)
         return sr_error_sys(err, "plan.protect", "cannot protect %s", path);
     const uint64_t attr = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_RDONLY;
