@@ -37,6 +37,7 @@ enum sr_limit {
     SR_LIMIT_OUTPUT,     /* these three end the run: SR_END_OUTPUT, SR_END_WALL, SR_END_IDLE */
     SR_LIMIT_WALL,
     SR_LIMIT_IDLE,
+    SR_LIMIT_FILE_SIZE,  /* of one file: limits.disk again. Known by SIGXFSZ alone, told as disk then; a program that ignores it gets EFBIG */
     SR_LIMIT_OPEN_FILES, /* no policy's: the same for every check, and never known to be reached */
     SR_LIMIT_COUNT
 };

@@ -29,6 +29,7 @@ static const char *const limit_names[] = {
     [SR_LIMIT_OUTPUT] = "output",
     [SR_LIMIT_WALL] = "wall",
     [SR_LIMIT_IDLE] = "idle",
+    [SR_LIMIT_FILE_SIZE] = "file_size",
     [SR_LIMIT_OPEN_FILES] = "open_files",
 };
 _Static_assert(sizeof limit_names / sizeof *limit_names == SR_LIMIT_COUNT, "names");

@@ -135,13 +135,13 @@ static void expect_unknowable(const struct sr_outcome *o, const char *names)
 Test(watch, what_nobody_can_tell_is_named_with_who_holds_it)
 {
     struct sr_outcome o = unknowable_of(SR_BY_CGROUP1, SR_BY_CGROUP2, true, false);
-    expect_unknowable(&o, "open_files=rlimit ");
+    expect_unknowable(&o, "file_size=rlimit open_files=rlimit ");
     o = unknowable_of(SR_BY_RLIMIT, SR_BY_RLIMIT, false, false);
-    expect_unknowable(&o, "memory=rlimit pids=rlimit open_files=rlimit ");
+    expect_unknowable(&o, "memory=rlimit pids=rlimit file_size=rlimit open_files=rlimit ");
     cr_expect_not_null(strstr(o.unknowable[SR_LIMIT_MEMORY].why, "RLIMIT_DATA"));
     cr_expect_not_null(strstr(o.unknowable[SR_LIMIT_PIDS].why, "RLIMIT_NPROC"));
     o = unknowable_of(SR_BY_CGROUP2, SR_BY_CGROUP1, false, false);
-    expect_unknowable(&o, "memory=cgroup v2 pids=cgroup v1 open_files=rlimit ");
+    expect_unknowable(&o, "memory=cgroup v2 pids=cgroup v1 file_size=rlimit open_files=rlimit ");
     o = unknowable_of(SR_BY_CGROUP1, SR_BY_CGROUP1, true, true);
     expect_unknowable(&o, "disk=rlimit files=none open_files=rlimit ");
 }

@@ -99,6 +99,7 @@ void native_watch_unknowable(const struct native *n, const struct sr_cgroup_usag
         { SR_LIMIT_PIDS, cg->pids >= 0 && !u->pids_told, cg->by_pids, "this kernel has no pids.events, where refused forks are counted" },
         { SR_LIMIT_DISK, n->plain, SR_BY_RLIMIT, "RLIMIT_FSIZE bounds each file alone, " ANSWERS("SIGXFSZ, EFBIG") },
         { SR_LIMIT_FILES, n->plain, SR_BY_NONE, "outside the sandbox nothing counts the files that are made" },
+        { SR_LIMIT_FILE_SIZE, !n->plain, SR_BY_RLIMIT, "RLIMIT_FSIZE bounds each file to limits.disk, " ANSWERS("SIGXFSZ, or EFBIG where that is ignored") },
         { SR_LIMIT_OPEN_FILES, true, SR_BY_RLIMIT, "RLIMIT_NOFILE bounds each process alone, " ANSWERS("EMFILE") },
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
