@@ -16,7 +16,7 @@
 /* A tree that is one of these, or holds one, is no tree of a repository: the check would see the system or every home in
  * it. A mount there would hide what the sandbox puts in that place. */
 static const char *const system_dirs[] = {
-    "/usr", "/etc",  "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/dev", "/proc",
+    "/usr", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/etc",  "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/dev", "/proc",
     "/sys", "/run",  "/boot", "/var", "/var/tmp", "/var/run", "/home", "/root", "/tmp", "/dev/shm", SR_INSIDE_HOME,
 };
 /* What the kernel makes up: nothing in them is a file of a repository. The one place in them that users keep files in is a tmpfs. */

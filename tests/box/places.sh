@@ -121,13 +121,13 @@ target_at() { # target_at USER PLACE works|REASON
     cp -a "$work/template" p
     owned_by "$user" p
     caller "$user" run --staged --tree p --policy policy.json Mount
-    absent "$target"
+    [ -f "$target" ] || absent "$target"
     if [ "$want" = works ]; then
         is "exit ($err)" "$rc" 0
         is "output" "$out" shown
     else
         matches "refused as" "$err" "\\($want, exit 125\\)"
-        matches "with what to do" "$err" '  do: (write /usr/lib/|choose a target)'
+        matches "with what to do" "$err" '  do: (write /usr/lib/|choose a target|choose another)'
     fi
 }
 
@@ -145,6 +145,14 @@ state_at() { # state_at USER PLACE
     caller "$user" doctor
     is "doctor's exit ($out)" "$rc" 0
     is "nothing is alive" "$(ls "$state/sandrun/live")" ""
+}
+
+wrong_kind() {
+    local target
+    for target in /etc/passwd /etc/hosts; do
+        target_at me "$target" plan.path
+        rm -rf p policy.json
+    done
 }
 
 # A tree in one of the host's own paths, where the way to it is shut to others: nobody of the host cannot go there.
@@ -204,6 +212,7 @@ while read -r where root_tree other_tree target; do
         scrub "$place"
     fi
 done <<<"$table"
+t "a17 a target that is a file inside, and a directory to stand there: refused" wrong_kind
 ! is_root || t "a17 a tree behind a directory of the host that is shut to others: refused, with what to do" shut_way
 t "a26 the state directory in the tree: refused, and the tree is as it was" state_in_tree
 summary

@@ -375,7 +375,7 @@ Test(plan, a26_mounts_that_would_need_a_place_in_the_tree_or_the_host_are_refuse
     cr_assert_eq(symlink("/etc", link), 0);
     m.target = link;
     mount_refused(&m, 1);
-    static const char *const targets[] = { "/", "/usr", "/etc", "/tmp", "/home", "/home/check", "/proc/x", "/dev/x", "relative",
+    static const char *const targets[] = { "/", "/usr", "/usr/bin", "/etc", "/tmp", "/home", "/home/check", "/proc/x", "/dev/x", "relative",
                                            "/a/../b", "/usr/sandrun-not-there" };
     for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
         m.target = S(targets[i]);

@@ -89,12 +89,13 @@ static int mount_point(int root_fd, const char *path, bool dir, struct sr_error 
         return sr_error_sys(err, "engine.unavailable.mount_point", "cannot make the mount point %s", path);
     struct stat st;
     int fd = openat(parent, base, O_PATH | O_NOFOLLOW | O_CLOEXEC | (dir ? O_DIRECTORY : 0));
-    if (fd < 0)
+    if (fd < 0 && errno != ENOTDIR)
         return sr_error_sys(err, "engine.unavailable.mount_point", "cannot open the mount point %s", path);
-    if (fstat(fd, &st) == 0 && !S_ISLNK(st.st_mode))
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) == dir && !S_ISLNK(st.st_mode))
         return fd;
-    close(fd);
-    return sr_error_set(err, "engine.unavailable.mount_point", "the mount point %s is a link", path);
+    sr_closep(&fd);
+    sr_error_set(err, "plan.path", "%s cannot be mounted upon: inside it is a link or a file, or a directory where a file is to stand", path);
+    return sr_error_hint(err, "choose another \"target\"");
 }
 
 int native_attach(int root_fd, int mnt, const char *path, bool dir, struct sr_error *err)
