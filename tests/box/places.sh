@@ -126,7 +126,7 @@ target_at() { # target_at USER PLACE works|REASON
         is "exit ($err)" "$rc" 0
         is "output" "$out" shown
     else
-        matches "refused as" "$err" "\\($want, exit 125\\)"
+        matches "refused as" "$err" "\\($want, exit 125[,)]"
         matches "with what to do" "$err" '  do: (write /usr/lib/|choose a target|choose another)'
     fi
 }
